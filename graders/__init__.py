@@ -1,0 +1,1 @@
+"""The autograder: intake, checks, scores and feedback."""
