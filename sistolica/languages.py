@@ -7,7 +7,7 @@ from tpu_kernels.messages import UnknownLanguageError
 
 @dataclass(frozen=True)
 class Language:
-    """One language: ``code`` in our folders and addresses, ``tag`` in HTML (BCP 47), ``sphinx`` in Sphinx catalogues."""
+    """One language: ``code`` in folders and addresses, ``tag`` in HTML (BCP 47), ``sphinx`` in Sphinx's catalogues."""
 
     code: str
     tag: str

@@ -19,6 +19,10 @@ class Project:
         return self.root / "book"
 
     @property
+    def bibliography(self) -> Path:
+        return self.book / "references.bib"
+
+    @property
     def lessons(self) -> Path:
         return self.root / "lessons"
 
@@ -46,4 +50,6 @@ def find_project(start: Path | None = None) -> Project:
     for folder in (here, *here.parents):
         if (folder / "_toc.yml").is_file() and (folder / "lessons").is_dir():
             return Project(folder)
-    raise NoProjectError(f"{here} is not inside the course: no folder above it holds _toc.yml and lessons/; cd there first")
+    raise NoProjectError(
+        f"{here} is not inside the course: no folder above it holds _toc.yml and lessons/; cd there first"
+    )

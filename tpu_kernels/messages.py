@@ -73,9 +73,7 @@ class Catalogue:
     def entries(self) -> dict[str, dict[str, str]]:
         """``{"area.key": {"es": …, "pt": …}}``."""
         tables = tomllib.loads(self.path.read_text(encoding="utf-8"))
-        return {
-            f"{area}.{key}": texts for area, messages in tables.items() for key, texts in messages.items()
-        }
+        return {f"{area}.{key}": texts for area, messages in tables.items() for key, texts in messages.items()}
 
     def __call__(self, key: str, /, *, lang: str | None = None, **values: object) -> str:
         """The message in ``lang`` (default: the language in force) with ``values`` filled in.

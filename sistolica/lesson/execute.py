@@ -1,0 +1,239 @@
+"""Running a lesson: its outputs, and the values of its variables that the prose quotes.
+
+A cell that fails, waits for input or takes too long is a :class:`LessonError` that names the page and the cell; nothing
+of that run is kept. What ran well is kept under a name made from everything it depends on (the code, the language, the
+whole of ``tpu_kernels`` and the versions of what it imports), so a changed number reruns every page, and nothing else
+does. jupyter-cache was not used because its key knows the code of the cells only.
+"""
+
+import contextlib
+import hashlib
+import json
+import os
+import platform
+import sys
+import tempfile
+from collections.abc import Iterator
+from dataclasses import dataclass
+from functools import cache
+from importlib.metadata import PackageNotFoundError, version
+from pathlib import Path
+from typing import Any
+
+import nbformat
+from jupyter_client.manager import AsyncKernelManager
+from nbclient import NotebookClient
+from nbclient.exceptions import CellExecutionError, CellTimeoutError, DeadKernelError
+from nbformat import NotebookNode, v4
+
+import tpu_kernels
+from sistolica.lesson.errors import LessonError
+from sistolica.lesson.notebook import KERNELSPEC, Lesson
+
+TIMEOUT_S = 20  # per cell, unless its header says timeout="…"
+_VALUES_CELL = "quoted-values"
+
+
+@dataclass(frozen=True)
+class Executed:
+    """A notebook with its outputs, and for each quoted variable its ``value`` and its ``unit`` (or ``None``)."""
+
+    notebook: NotebookNode
+    values: dict[str, dict[str, Any]]
+
+
+def execute(lesson: Lesson, cache_folder: Path) -> Executed:
+    """Run the cells of ``lesson``, or take the outputs of an equal run from ``cache_folder``.
+
+    Raises :class:`LessonError` for a cell that fails or exceeds its time, for a quoted name that no cell defines, and
+    for an image without an alternative text.
+    """
+    names = sorted(lesson.quoted())
+    notebook = lesson.notebook()
+    if not any(cell.cell_type == "code" for cell in notebook.cells):
+        if names:
+            raise LessonError(
+                lesson.prose.path, 1, f"quotes {names[0]!r} but runs no cell", "Place the cell that computes it"
+            )
+        return Executed(notebook, {})
+    record = cache_folder / lesson.lang / f"{lesson.slug.replace('/', '.')}-{_key(notebook, names, lesson.lang)}.json"
+    stored = _read(record)
+    if stored is None:
+        stored = _run(lesson, notebook, names)
+        _write(record, stored, stale=f"{lesson.slug.replace('/', '.')}-*.json")
+    for cell in notebook.cells:
+        if cell.cell_type == "code":
+            cell.outputs = [nbformat.from_dict(output) for output in stored["outputs"][cell.id]]
+            cell.execution_count = stored["counts"][cell.id]
+    _refuse_undescribed_images(lesson, notebook)
+    return Executed(notebook, stored["values"])
+
+
+def _key(notebook: NotebookNode, names: list[str], lang: str) -> str:
+    code = [[cell.id, cell.source] for cell in notebook.cells if cell.cell_type == "code"]
+    ingredients = [code, names, lang, library_digest(), _versions()]
+    return hashlib.sha256(json.dumps(ingredients).encode()).hexdigest()[:24]
+
+
+@cache
+def library_digest() -> str:
+    """A digest of every source and data file of ``tpu_kernels``."""
+    digest = hashlib.sha256()
+    for path in library_files():
+        digest.update(path.name.encode() + b"\0" + path.read_bytes() + b"\0")
+    return digest.hexdigest()
+
+
+def library_files() -> list[Path]:
+    """The source and data files that any cell may depend on."""
+    root = Path(tpu_kernels.__file__).parent
+    return sorted(path for path in root.rglob("*") if path.suffix in {".py", ".toml"})
+
+
+@cache
+def _versions() -> list[str]:
+    found = [platform.python_version()]
+    for package in ("ipykernel", "jax", "matplotlib", "numpy"):
+        with contextlib.suppress(PackageNotFoundError):
+            found.append(f"{package} {version(package)}")
+    return found
+
+
+def _read(record: Path) -> dict[str, Any] | None:
+    try:
+        stored: dict[str, Any] = json.loads(record.read_text(encoding="utf-8"))
+    except (FileNotFoundError, ValueError):  # never run, or a record cut short: run again
+        return None
+    return stored
+
+
+def _write(record: Path, stored: dict[str, Any], stale: str) -> None:
+    record.parent.mkdir(parents=True, exist_ok=True)
+    for old in record.parent.glob(stale):
+        old.unlink(missing_ok=True)
+    with tempfile.NamedTemporaryFile("w", encoding="utf-8", dir=record.parent, delete=False) as partial:
+        json.dump(stored, partial, ensure_ascii=False)
+    Path(partial.name).replace(record)  # whole or not at all
+
+
+def _run(lesson: Lesson, notebook: NotebookNode, names: list[str]) -> dict[str, Any]:
+    working = nbformat.from_dict(notebook)
+    working.cells = [cell for cell in working.cells if cell.cell_type == "code"]
+    if names:
+        working.cells.append(v4.new_code_cell(_VALUES_SOURCE.format(names=names), id=_VALUES_CELL))
+
+    def allowance(cell: NotebookNode) -> int:
+        return int(lesson.cells[cell.id].options.get("timeout", TIMEOUT_S)) if cell.id in lesson.cells else TIMEOUT_S
+
+    started: list[NotebookNode] = []
+    with tempfile.TemporaryDirectory() as folder, _kernel_manager() as kernel_manager, _environment(lesson.lang):
+        client = NotebookClient(
+            working,
+            km=kernel_manager,
+            timeout_func=allowance,
+            allow_stdin=False,
+            on_cell_start=lambda cell, cell_index: started.append(cell),
+            resources={"metadata": {"path": folder}},
+        )
+        try:
+            client.execute()
+        except (CellExecutionError, CellTimeoutError, DeadKernelError) as error:
+            raise _failure(lesson, started[-1].id, error) from None
+    stored: dict[str, Any] = {"outputs": {}, "counts": {}, "values": {}}
+    for cell in working.cells:
+        if cell.id == _VALUES_CELL:
+            stored["values"] = json.loads("".join(output.text for output in cell.outputs))
+        else:
+            stored["outputs"][cell.id] = cell.outputs
+            stored["counts"][cell.id] = cell.execution_count
+    _refuse_unknown_values(lesson, stored["values"])
+    return stored
+
+
+# Runs in the kernel after the last cell; says null for a name that no cell defined.
+_VALUES_SOURCE = """\
+import json as _json
+print(_json.dumps({{
+    name: None if name not in globals() else {{
+        "value": int(globals()[name]) if type(globals()[name]) is int else float(globals()[name]),
+        "unit": getattr(globals()[name], "unit", None),
+    }}
+    for name in {names}
+}}))
+"""
+
+
+@contextlib.contextmanager
+def _kernel_manager() -> Iterator[AsyncKernelManager]:
+    """A kernel reached through socket files in a folder of its own, where the system has them: no shared port."""
+    if sys.platform == "win32":
+        yield AsyncKernelManager(kernel_name=KERNELSPEC["name"])
+        return
+    with tempfile.TemporaryDirectory() as sockets:
+        yield AsyncKernelManager(kernel_name=KERNELSPEC["name"], transport="ipc", ip=f"{sockets}/kernel")
+
+
+@contextlib.contextmanager
+def _environment(lang: str) -> Iterator[None]:
+    wanted = {
+        "SISTOLICA_LANG": lang,
+        "PYTHONHASHSEED": "0",
+        "JAX_PLATFORMS": "cpu",
+        "PYDEVD_DISABLE_FILE_VALIDATION": "1",
+    }
+    before = {name: os.environ.get(name) for name in wanted}
+    os.environ.update(wanted)
+    try:
+        yield
+    finally:
+        for name, value in before.items():
+            if value is None:
+                del os.environ[name]
+            else:
+                os.environ[name] = value
+
+
+def _failure(lesson: Lesson, name: str, error: Exception) -> LessonError:
+    if isinstance(error, CellExecutionError):
+        reason = f"{error.ename}: {error.evalue}"
+    elif isinstance(error, DeadKernelError):
+        reason = "the kernel died"
+    else:
+        reason = "it ran out of time"
+    if name == _VALUES_CELL:
+        cure = "Quote an int, a float or a Quantity"
+        return LessonError(lesson.prose.path, 1, f"a quoted value is not a number: {reason}", cure)
+    cell = lesson.cells[name]
+    return LessonError(
+        cell.path,
+        cell.line,
+        f"page {lesson.slug!r} ({lesson.lang}), cell {name!r} failed: {reason}",
+        f"Run the script alone (python {cell.path.name}) and mend the cell",
+    )
+
+
+def _refuse_unknown_values(lesson: Lesson, values: dict[str, Any]) -> None:
+    for name, value in values.items():
+        if value is None:
+            line = next((line for text, line in lesson.prose.roles("calc") if text.split(":")[0] == name), 1)
+            raise LessonError(
+                lesson.prose.path,
+                line,
+                f"quotes {name!r}, which no cell defines",
+                "Assign it in a cell of the lesson's script",
+            )
+
+
+def _refuse_undescribed_images(lesson: Lesson, notebook: NotebookNode) -> None:
+    described = {placement.cell: placement for placement in lesson.prose.placements}
+    for cell in notebook.cells:
+        shows_image = cell.cell_type == "code" and any(
+            mime.startswith("image/") for output in cell.outputs for mime in output.get("data", {})
+        )
+        if shows_image and described[cell.id].alt is None:
+            raise LessonError(
+                lesson.prose.path,
+                described[cell.id].line,
+                f"cell {cell.id!r} shows an image without a text",
+                "Add :alt: with what it shows and the number to take away",
+            )

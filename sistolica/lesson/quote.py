@@ -1,0 +1,46 @@
+"""Numbers quoted in prose, as text: from the hardware catalogue, or from what the lesson's cells computed."""
+
+from collections.abc import Mapping
+from typing import Any
+
+from tpu_kernels.messages import decimal
+from tpu_kernels.models import hardware
+from tpu_kernels.models.quantity import Quantity
+
+
+class QuoteError(ValueError):
+    """A number that cannot be quoted: unknown name, unknown value, or a format that does not fit."""
+
+
+def format_spec(path: str, lang: str) -> str:
+    """The catalogue value at a dotted path such as ``v5e.peak_flops.bf16``, written for a reader of ``lang``."""
+    try:
+        return hardware.get(path).format(lang)
+    except LookupError as error:
+        raise QuoteError(f"{{spec}}`{path}`: {error}") from None
+
+
+def spec_source(path: str, lang: str) -> str:
+    """Where the value at a dotted path comes from: title and date of its source, or the formula that gives it."""
+    name, _, field = path.partition(".")
+    found = hardware.chip(name)
+    cited = found.sources(field)
+    return cited[0].format(lang) if cited else str(found.value(field).derived)
+
+
+def format_calc(text: str, values: Mapping[str, Mapping[str, Any]], lang: str) -> str:
+    """The value of a lesson's variable: ``name``, or ``name:.1f`` with a format of Python's for a bare number."""
+    name, _, form = text.partition(":")
+    try:
+        found = values[name]
+    except KeyError:
+        raise QuoteError(f"{{calc}}`{text}`: no cell of this page defines {name!r}") from None
+    value, unit = found["value"], found["unit"]
+    if form and unit:
+        raise QuoteError(f"{{calc}}`{text}`: {name} has the unit {unit} and is written with it; drop the format")
+    if form:
+        try:
+            return decimal(format(value, form), lang)
+        except ValueError:
+            raise QuoteError(f"{{calc}}`{text}`: {form!r} does not format a number; use one such as .1f") from None
+    return Quantity(value, unit or "count").format(lang)

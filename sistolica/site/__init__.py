@@ -1,0 +1,1 @@
+"""The site: a Sphinx extension, a builder for both languages, a server."""

@@ -1,0 +1,199 @@
+"""Both languages into one site: ``_build/site/{es,pt}/`` and a root page that picks the reader's language.
+
+Each language is an ordinary Jupyter Book build in a process of its own, over the same ``_config.yml`` and ``_toc.yml``
+with only the language changed. A build with nothing changed is recognised by a digest of all that a page can depend on
+and does nothing. The site that is served is replaced at the end, whole: a failed build leaves the last good one.
+"""
+
+import copy
+import hashlib
+import re
+import shutil
+import subprocess
+import sys
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import jupyter_book
+import yaml
+
+import sistolica
+import tpu_kernels
+from sistolica.languages import LANGUAGES, Language
+from sistolica.project import Project
+from sistolica.site.root_page import root_page
+
+CONTENT = ("_config.yml", "_toc.yml", "book", "lessons")
+_ANSI = re.compile(r"\x1b\[[0-9;]*m")
+_BANNER = ("Running Jupyter-Book", "Source Folder", "Config Path", "Output Path")
+_TRACEBACK = "Traceback (most recent call last)"
+_SKIPPED = frozenset({"__pycache__", "_labs"})
+
+
+class BuildError(Exception):
+    """The site was not built; the message holds what the reader of a terminal needs."""
+
+
+@dataclass(frozen=True)
+class Built:
+    """The folder of the site, and whether anything had to be done."""
+
+    site: Path
+    changed: bool
+
+
+def build(
+    project: Project, base_url: str = "", fresh: bool = False, report: Callable[[str], None] = lambda line: None
+) -> Built:
+    """Build every language; raises :class:`BuildError` when any fails.
+
+    ``base_url`` is the address that the site will have, for canonical links; ``fresh`` forgets earlier builds (cell
+    outputs stay cached, they are keyed by all that they depend on); ``report`` is called with a line of progress.
+    """
+    _require_jupyter_book_1()
+    site = project.build / "site"
+    stamp = project.build / "site.digest"
+    digest = _digest(project, base_url)
+    if not fresh and site.is_dir() and stamp.is_file() and stamp.read_text() == digest:
+        return Built(site, changed=False)
+    if fresh:
+        for lang in LANGUAGES:
+            shutil.rmtree(project.build / "book" / lang.code, ignore_errors=True)
+    with ThreadPoolExecutor(len(LANGUAGES)) as pool:  # one process each; the threads only wait for them
+        failures = [
+            failure
+            for failure in pool.map(lambda lang: _build_language(project, lang, base_url, report), LANGUAGES)
+            if failure
+        ]
+    if failures:
+        raise BuildError("\n\n".join(failures))
+    _publish(project, site, base_url)
+    stamp.write_text(digest)
+    return Built(site, changed=True)
+
+
+def _require_jupyter_book_1() -> None:
+    if not jupyter_book.__version__.startswith("1."):
+        raise BuildError(
+            f"Jupyter Book {jupyter_book.__version__} is installed and reads neither _config.yml nor _toc.yml; "
+            "version 1.0.4.post1 is needed: make clean, then make serve"
+        )
+
+
+def sources(project: Project) -> list[Path]:
+    """The files and folders that a page can depend on: the content, and the packages that turn it into pages."""
+    packages = [Path(path) for package in (sistolica, tpu_kernels) for path in package.__path__]
+    return [*(project.root / name for name in CONTENT), *packages]
+
+
+def _digest(project: Project, base_url: str) -> str:
+    digest = hashlib.sha256(f"{base_url}\0{sys.version}".encode())
+    for top in sources(project):
+        files = [top] if top.is_file() else sorted(path for path in top.rglob("*") if path.is_file())
+        for path in files:
+            if _SKIPPED.isdisjoint(path.parts):
+                content = hashlib.sha256(path.read_bytes()).hexdigest()
+                digest.update(f"{path.relative_to(top.parent)}\0{content}\0".encode())
+    return digest.hexdigest()
+
+
+def language_config(base: dict[str, Any], project: Project, lang: Language, base_url: str) -> dict[str, Any]:
+    """The project's ``_config.yml`` as the book of one language of the two-language site."""
+    config = copy.deepcopy(base)
+    address = (base_url or config["html"].get("baseurl") or "").rstrip("/")
+    config["html"]["baseurl"] = f"{address}/{lang.code}/" if address else ""
+    config["sphinx"]["config"].update(language=lang.sphinx, sistolica_language=lang.code, sistolica_site=True)
+    config["bibtex_bibfiles"] = [str(project.root / path) for path in config.get("bibtex_bibfiles", [])]
+    return config
+
+
+def language_toc(base: dict[str, Any], lang: Language) -> dict[str, Any]:
+    """The project's ``_toc.yml`` with paths inside the folder of one language."""
+
+    def inside(entry: Any) -> Any:
+        if isinstance(entry, dict):
+            return {key: inside(value) for key, value in entry.items()}
+        if isinstance(entry, list):
+            return [inside(value) for value in entry]
+        if isinstance(entry, str):
+            return entry.removeprefix(f"book/{LANGUAGES[0].code}/")
+        return entry
+
+    toc: dict[str, Any] = inside(base)
+    for part in toc.get("parts", []):
+        captions = part.pop("captions", None)
+        if captions:
+            part["caption"] = captions[lang.code]
+    return toc
+
+
+def _build_language(project: Project, lang: Language, base_url: str, report: Callable[[str], None]) -> str | None:
+    folder = project.build / "book" / lang.code
+    folder.mkdir(parents=True, exist_ok=True)
+    config = language_config(yaml.safe_load((project.root / "_config.yml").read_text("utf-8")), project, lang, base_url)
+    toc = language_toc(yaml.safe_load((project.root / "_toc.yml").read_text("utf-8")), lang)
+    _write_if_changed(folder / "_config.yml", yaml.safe_dump(config, allow_unicode=True))
+    _write_if_changed(folder / "_toc.yml", yaml.safe_dump(toc, allow_unicode=True, sort_keys=False))
+    command = [
+        sys.executable,
+        "-c",
+        "from jupyter_book.cli.main import main; main()",
+        "build",
+        str(project.book / lang.code),
+    ]
+    command += [
+        "--config",
+        str(folder / "_config.yml"),
+        "--toc",
+        str(folder / "_toc.yml"),
+        "--path-output",
+        str(folder),
+    ]
+    command += ["--warningiserror", "--nitpick", "--keep-going", "--quiet"]
+    report(f"{lang.name}: building")
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    output = f"{done.stdout}\n{done.stderr}".strip()
+    if done.returncode:
+        return f"{lang.name} ({lang.code}) was not built:\n{what_went_wrong(output)}"
+    report(f"{lang.name}: built")
+    return None
+
+
+def what_went_wrong(output: str) -> str:
+    """What of a failed build's output concerns the author: no colours, no banner, no traceback of Jupyter Book's."""
+    lines = _ANSI.sub("", output).splitlines()
+    end = next((number for number, line in enumerate(lines) if _TRACEBACK in line), len(lines))
+    said = [line for line in lines[:end] if line.strip() and not line.startswith(_BANNER)]
+    return "\n".join(said or lines)
+
+
+def _write_if_changed(path: Path, text: str) -> None:
+    if not path.is_file() or path.read_text("utf-8") != text:
+        path.write_text(text, "utf-8")
+
+
+def _publish(project: Project, site: Path, base_url: str) -> None:
+    fresh = project.build / "site.new"
+    shutil.rmtree(fresh, ignore_errors=True)
+    for lang in LANGUAGES:
+        html = project.build / "book" / lang.code / "_build" / "html"
+        _remove_deleted_pages(html, set(project.slugs(lang.code)))
+        shutil.copytree(html, fresh / lang.code, ignore=shutil.ignore_patterns(".buildinfo*", "_sources", "reports"))
+    (fresh / "index.html").write_text(root_page(base_url), "utf-8")
+    old = project.build / "site.old"
+    shutil.rmtree(old, ignore_errors=True)
+    if site.exists():
+        site.rename(old)
+    fresh.rename(site)
+    shutil.rmtree(old, ignore_errors=True)
+
+
+def _remove_deleted_pages(html: Path, slugs: set[str]) -> None:
+    """Sphinx leaves the pages of deleted chapters behind."""
+    for page in html.rglob("*.html"):
+        slug = page.relative_to(html).with_suffix("").as_posix()
+        if slug not in slugs and slug not in {"search", "genindex"} and not slug.startswith("_static/"):
+            page.unlink()

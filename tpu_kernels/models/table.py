@@ -1,0 +1,54 @@
+"""A small table that reads well in a terminal, on a page and through a screen reader."""
+
+from collections.abc import Sequence
+from html import escape
+from typing import NamedTuple
+
+
+class TableCell(NamedTuple):
+    """What a cell says, a longer ``title`` shown on hover, and whether it is a number (aligned to the right)."""
+
+    text: str
+    title: str | None = None
+    numeric: bool = False
+
+
+class Table:
+    """Rows under headings with a caption. The first cell of each row is its header."""
+
+    def __init__(self, caption: str, headings: Sequence[str], rows: Sequence[Sequence[TableCell]]) -> None:
+        for row in rows:
+            if len(row) != len(headings):
+                raise ValueError(f"table row of {len(row)} cells under {len(headings)} headings; give one cell each")
+        self.caption = caption
+        self.headings = tuple(headings)
+        self.rows = tuple(tuple(row) for row in rows)
+
+    def __repr__(self) -> str:
+        lines = [self.headings, *(tuple(cell.text for cell in row) for row in self.rows)]
+        widths = [max(len(line[column]) for line in lines) for column in range(len(self.headings))]
+        right = [bool(self.rows) and all(row[column].numeric for row in self.rows) for column in range(len(widths))]
+        aligned = [
+            "  ".join(t.rjust(w) if r else t.ljust(w) for t, w, r in zip(line, widths, right, strict=True)).rstrip()
+            for line in lines
+        ]
+        return "\n".join([self.caption, aligned[0], "  ".join("-" * width for width in widths), *aligned[1:]])
+
+    def _repr_html_(self) -> str:
+        head = "".join(f'<th scope="col">{escape(heading)}</th>' for heading in self.headings)
+        body = "".join(f"<tr>{''.join(map(_html_cell, row, range(len(row))))}</tr>" for row in self.rows)
+        caption = escape(self.caption)
+        # A wide table scrolls inside its own region, which the keyboard must be able to reach.
+        return (
+            f'<div role="region" tabindex="0" aria-label="{caption}" style="overflow-x:auto">'
+            f'<table class="table"><caption style="text-align:start">{caption}</caption>'
+            f"<thead><tr>{head}</tr></thead><tbody>{body}</tbody></table></div>"
+        )
+
+
+def _html_cell(cell: TableCell, column: int) -> str:
+    title = f' title="{escape(cell.title)}"' if cell.title else ""
+    if column == 0:
+        return f'<th scope="row"{title}>{escape(cell.text)}</th>'
+    align = ' style="text-align:right"' if cell.numeric else ""
+    return f"<td{title}{align}>{escape(cell.text)}</td>"

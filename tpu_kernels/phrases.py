@@ -1,0 +1,7 @@
+"""What :mod:`tpu_kernels` says to readers, in each language of the course: ``phrase("systolic.idle")``."""
+
+from pathlib import Path
+
+from tpu_kernels.messages import Catalogue
+
+phrase = Catalogue(Path(__file__).with_name("messages.toml"))
