@@ -1,18 +1,26 @@
-"""The command line: ``sistolica build``, ``serve``, ``check``, ``grade``, ``labs``, ``notebooks``."""
+"""The command line: what can be asked for. What each command does is in :mod:`sistolica.commands`, imported when run."""
 
 import sys
+from pathlib import Path
 from typing import Annotated
 
 import typer
 from rich.console import Console
+from rich.markup import escape
 
-from sistolica.lesson import LessonError
+from sistolica.lesson.errors import LessonError
 from sistolica.project import NoProjectError, find_project
-from tpu_kernels.messages import UnknownLanguageError
+from tpu_kernels import messages
 
 app = typer.Typer(no_args_is_help=True, pretty_exceptions_enable=False, add_completion=False)
+labs_app = typer.Typer(no_args_is_help=True, help="The labs that learners solve.")
+app.add_typer(labs_app, name="labs")
+
 console = Console()
 complaints = Console(stderr=True)
+
+Language = Annotated[str | None, typer.Option("--lang", help="es or pt; default: the environment's.")]
+Out = Annotated[Path, typer.Option(help="Folder to write to.")]
 
 
 @app.callback()
@@ -23,7 +31,7 @@ def course() -> None:
 @app.command()
 def build(
     base_url: Annotated[str, typer.Option(help="Address of the published site, for canonical links.")] = "",
-    fresh: Annotated[bool, typer.Option(help="Forget earlier builds.")] = False,
+    fresh: Annotated[bool, typer.Option("--fresh", help="Forget earlier builds.")] = False,
 ) -> None:
     """Build the site in both languages into _build/site."""
     from sistolica.commands.site import build_site
@@ -42,10 +50,25 @@ def serve(
     raise typer.Exit(serve_site(find_project(), console, complaints, host=host, port=port))
 
 
+@app.command()
+def notebooks(out: Out, lang: Language = None) -> None:
+    """Write every chapter and lab as a notebook, in each language."""
+    from sistolica.commands.notebooks import write_notebooks
+
+    raise typer.Exit(write_notebooks(find_project(), out, console, _spoken(lang)))
+
+
+def _spoken(lang: str | None) -> str | None:
+    """Speak ``lang`` from now on, if one was named."""
+    if lang is not None:
+        messages.use(lang)
+    return lang
+
+
 def main() -> None:
     """Entry point: a fault that we can name is one clear line on stderr and exit status 2."""
     try:
         app()
-    except (LessonError, NoProjectError, UnknownLanguageError) as error:
-        complaints.print(f"[bold red]error[/] {error}", soft_wrap=True, highlight=False)
+    except (LessonError, NoProjectError, messages.UnknownLanguageError) as error:
+        complaints.print(f"[bold red]error[/] {escape(str(error))}", soft_wrap=True, highlight=False)
         sys.exit(2)

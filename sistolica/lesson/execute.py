@@ -27,11 +27,13 @@ from nbclient.exceptions import CellExecutionError, CellTimeoutError, DeadKernel
 from nbformat import NotebookNode, v4
 
 import tpu_kernels
+from sistolica.lesson import quoted_values
 from sistolica.lesson.errors import LessonError
 from sistolica.lesson.notebook import KERNELSPEC, Lesson
 
+_LIBRARY = Path(tpu_kernels.__file__).parent
 TIMEOUT_S = 20  # per cell, unless its header says timeout="…"
-_VALUES_CELL = "quoted-values"
+_VALUES_CELL = "quoted_values"  # no cell of a lesson has an underscore in its name
 
 
 @dataclass(frozen=True)
@@ -56,11 +58,11 @@ def execute(lesson: Lesson, cache_folder: Path) -> Executed:
                 lesson.prose.path, 1, f"quotes {names[0]!r} but runs no cell", "Place the cell that computes it"
             )
         return Executed(notebook, {})
-    record = cache_folder / lesson.lang / f"{lesson.slug.replace('/', '.')}-{_key(notebook, names, lesson.lang)}.json"
+    record = cache_folder / lesson.lang / lesson.slug / f"{_key(notebook, names, lesson.lang)}.json"
     stored = _read(record)
     if stored is None:
         stored = _run(lesson, notebook, names)
-        _write(record, stored, stale=f"{lesson.slug.replace('/', '.')}-*.json")
+        _write(record, stored)
     for cell in notebook.cells:
         if cell.cell_type == "code":
             cell.outputs = [nbformat.from_dict(output) for output in stored["outputs"][cell.id]]
@@ -80,14 +82,14 @@ def library_digest() -> str:
     """A digest of every source and data file of ``tpu_kernels``."""
     digest = hashlib.sha256()
     for path in library_files():
-        digest.update(path.name.encode() + b"\0" + path.read_bytes() + b"\0")
+        content = hashlib.sha256(path.read_bytes()).hexdigest()
+        digest.update(f"{path.relative_to(_LIBRARY).as_posix()}\0{content}\0".encode())
     return digest.hexdigest()
 
 
 def library_files() -> list[Path]:
     """The source and data files that any cell may depend on."""
-    root = Path(tpu_kernels.__file__).parent
-    return sorted(path for path in root.rglob("*") if path.suffix in {".py", ".toml"})
+    return sorted(path for path in _LIBRARY.rglob("*") if path.suffix in {".py", ".toml"})
 
 
 @cache
@@ -107,9 +109,9 @@ def _read(record: Path) -> dict[str, Any] | None:
     return stored
 
 
-def _write(record: Path, stored: dict[str, Any], stale: str) -> None:
+def _write(record: Path, stored: dict[str, Any]) -> None:
     record.parent.mkdir(parents=True, exist_ok=True)
-    for old in record.parent.glob(stale):
+    for old in record.parent.glob("*.json"):  # a page's folder may hold the folders of other pages, but no records
         old.unlink(missing_ok=True)
     with tempfile.NamedTemporaryFile("w", encoding="utf-8", dir=record.parent, delete=False) as partial:
         json.dump(stored, partial, ensure_ascii=False)
@@ -120,47 +122,30 @@ def _run(lesson: Lesson, notebook: NotebookNode, names: list[str]) -> dict[str, 
     working = nbformat.from_dict(notebook)
     working.cells = [cell for cell in working.cells if cell.cell_type == "code"]
     if names:
-        working.cells.append(v4.new_code_cell(_VALUES_SOURCE.format(names=names), id=_VALUES_CELL))
-
-    def allowance(cell: NotebookNode) -> int:
-        return int(lesson.cells[cell.id].options.get("timeout", TIMEOUT_S)) if cell.id in lesson.cells else TIMEOUT_S
+        working.cells.append(v4.new_code_cell(quoted_values.source(names), id=_VALUES_CELL))
 
     started: list[NotebookNode] = []
-    with tempfile.TemporaryDirectory() as folder, _kernel_manager() as kernel_manager, _environment(lesson.lang):
+    with tempfile.TemporaryDirectory() as folder, _kernel_manager() as kernel_manager:
         client = NotebookClient(
             working,
             km=kernel_manager,
-            timeout_func=allowance,
-            allow_stdin=False,
+            timeout_func=lambda cell: _allowance_s(lesson, cell.id),
             on_cell_start=lambda cell, cell_index: started.append(cell),
             resources={"metadata": {"path": folder}},
         )
         try:
-            client.execute()
+            client.execute(env={**os.environ, **_ENVIRONMENT, "SISTOLICA_LANG": lesson.lang})
         except (CellExecutionError, CellTimeoutError, DeadKernelError) as error:
             raise _failure(lesson, started[-1].id, error) from None
     stored: dict[str, Any] = {"outputs": {}, "counts": {}, "values": {}}
     for cell in working.cells:
         if cell.id == _VALUES_CELL:
-            stored["values"] = json.loads("".join(output.text for output in cell.outputs))
+            stored["values"] = quoted_values.read(cell)
         else:
             stored["outputs"][cell.id] = cell.outputs
             stored["counts"][cell.id] = cell.execution_count
-    _refuse_unknown_values(lesson, stored["values"])
+    _refuse_unquotable(lesson, stored["values"])
     return stored
-
-
-# Runs in the kernel after the last cell; says null for a name that no cell defined.
-_VALUES_SOURCE = """\
-import json as _json
-print(_json.dumps({{
-    name: None if name not in globals() else {{
-        "value": int(globals()[name]) if type(globals()[name]) is int else float(globals()[name]),
-        "unit": getattr(globals()[name], "unit", None),
-    }}
-    for name in {names}
-}}))
-"""
 
 
 @contextlib.contextmanager
@@ -173,24 +158,12 @@ def _kernel_manager() -> Iterator[AsyncKernelManager]:
         yield AsyncKernelManager(kernel_name=KERNELSPEC["name"], transport="ipc", ip=f"{sockets}/kernel")
 
 
-@contextlib.contextmanager
-def _environment(lang: str) -> Iterator[None]:
-    wanted = {
-        "SISTOLICA_LANG": lang,
-        "PYTHONHASHSEED": "0",
-        "JAX_PLATFORMS": "cpu",
-        "PYDEVD_DISABLE_FILE_VALIDATION": "1",
-    }
-    before = {name: os.environ.get(name) for name in wanted}
-    os.environ.update(wanted)
-    try:
-        yield
-    finally:
-        for name, value in before.items():
-            if value is None:
-                del os.environ[name]
-            else:
-                os.environ[name] = value
+_ENVIRONMENT = {"PYTHONHASHSEED": "0", "JAX_PLATFORMS": "cpu", "PYDEVD_DISABLE_FILE_VALIDATION": "1"}
+
+
+def _allowance_s(lesson: Lesson, name: str) -> int:
+    cell = lesson.cells.get(name)
+    return int(cell.options.get("timeout", TIMEOUT_S)) if cell else TIMEOUT_S
 
 
 def _failure(lesson: Lesson, name: str, error: Exception) -> LessonError:
@@ -199,10 +172,9 @@ def _failure(lesson: Lesson, name: str, error: Exception) -> LessonError:
     elif isinstance(error, DeadKernelError):
         reason = "the kernel died"
     else:
-        reason = "it ran out of time"
+        reason = f"it took more than {_allowance_s(lesson, name)} s"
     if name == _VALUES_CELL:
-        cure = "Quote an int, a float or a Quantity"
-        return LessonError(lesson.prose.path, 1, f"a quoted value is not a number: {reason}", cure)
+        return LessonError(lesson.prose.path, 1, f"its quoted values could not be read: {reason}", "Mend its cells")
     cell = lesson.cells[name]
     return LessonError(
         cell.path,
@@ -212,16 +184,15 @@ def _failure(lesson: Lesson, name: str, error: Exception) -> LessonError:
     )
 
 
-def _refuse_unknown_values(lesson: Lesson, values: dict[str, Any]) -> None:
+def _refuse_unquotable(lesson: Lesson, values: dict[str, Any]) -> None:
     for name, value in values.items():
+        line = next((line for text, line in lesson.prose.roles("calc") if text.split(":")[0] == name), 1)
         if value is None:
-            line = next((line for text, line in lesson.prose.roles("calc") if text.split(":")[0] == name), 1)
-            raise LessonError(
-                lesson.prose.path,
-                line,
-                f"quotes {name!r}, which no cell defines",
-                "Assign it in a cell of the lesson's script",
-            )
+            cure = "Assign it in a cell of the lesson's script"
+            raise LessonError(lesson.prose.path, line, f"quotes {name!r}, which no cell defines", cure)
+        if value["value"] is None:
+            cure = "Quote an int, a float or a Quantity that is finite"
+            raise LessonError(lesson.prose.path, line, f"quotes {name!r}, which is not a number: {value['got']}", cure)
 
 
 def _refuse_undescribed_images(lesson: Lesson, notebook: NotebookNode) -> None:

@@ -40,7 +40,11 @@ class Lesson:
         )
         for index, segment in enumerate(self.prose.segments):
             notebook.cells.append(self._cell(index, segment))
-        nbformat.validate(notebook)
+        try:
+            nbformat.validate(notebook)
+        except nbformat.ValidationError as error:
+            problem = f"front matter that no notebook can carry: {error.message}"
+            raise LessonError(self.prose.path, 1, problem, "Correct it") from None
         return notebook
 
     def quoted(self) -> set[str]:

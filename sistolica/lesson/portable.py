@@ -142,7 +142,7 @@ class _Writer:
         answers = []
         for option in question.options:
             verdict = phrase("quiz.right" if option.correct else "quiz.wrong", lang=lang)
-            answers.append(f"- {self.inline(option.text[lang])}: **{verdict}** {self.inline(option.feedback[lang])}")
+            answers.append(f"- {self.inline(option.text[lang])} **{verdict}** {self.inline(option.feedback[lang])}")
         asked = f"**{self.inline(question.text[lang])}** ({kind})"
         return [asked, "", *options, "", *_disclosure(phrase("quiz.answers", lang=lang), answers)]
 

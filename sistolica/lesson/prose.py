@@ -9,6 +9,7 @@ A cell is placed by name, its code is written elsewhere::
     ```
 """
 
+import json
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -18,12 +19,19 @@ from typing import Any
 import yaml
 
 from sistolica.lesson.errors import LessonError
+from sistolica.lesson.source import read_source, split_lines
 
-_FENCE = re.compile(r"(?P<indent> {0,3})(?P<fence>`{3,}|~{3,}|:{3,})\s*(?P<info>.*?)\s*$")
+# After backticks no backtick may follow in the line: ```x``` is code inside a sentence.
+_FENCE = re.compile(r" {0,3}(?P<fence>`{3,}(?!.*`)|~{3,}|:{3,})\s*(?P<info>.*?)\s*$")
 _OPTION = re.compile(r":(?P<key>[a-z_-]+):\s*(?P<value>.*?)\s*$")
 _QUIZ = re.compile(r"\{quiz\}\s*(?P<key>\S*)$")
 _ROLE = re.compile(r"\{(?P<role>[a-z]+)\}`(?P<text>[^`]+)`")
 _CELL_OPTIONS = frozenset({"cell", "alt", "tags"})
+# What MyST-NB folds, hides or widens; its tags that let a cell fail or stay unexecuted are not for us.
+CELL_TAGS = frozenset(
+    [f"{what}-{part}" for what in ("hide", "remove") for part in ("input", "output", "cell")]
+    + ["full-width", "margin", "output_scroll"]
+)
 
 
 @dataclass(frozen=True)
@@ -63,7 +71,7 @@ class Prose:
             (text, segment.line + offset)
             for segment in self.segments
             if isinstance(segment, Markdown)
-            for offset, line in enumerate(segment.text.splitlines())
+            for offset, line in enumerate(split_lines(segment.text))
             for text in find_roles(line, name)
         ]
 
@@ -75,18 +83,13 @@ def find_roles(text: str, name: str) -> list[str]:
 
 def read_prose(path: Path) -> Prose:
     """Read one page. Raises :class:`LessonError` for a missing file and for a cell placed wrongly."""
-    try:
-        text = path.read_text(encoding="utf-8")
-    except FileNotFoundError:
-        raise LessonError(
-            path, 1, "this page is missing in its language", "Write it: both languages have the same files"
-        ) from None
-    return parse_prose(path, text)
+    absent, cure = "this page is missing in its language", "Write it: both languages have the same files"
+    return parse_prose(path, read_source(path, absent, cure))
 
 
 def parse_prose(path: Path, text: str) -> Prose:
     """Like :func:`read_prose`, from text already in hand."""
-    lines = text.splitlines()
+    lines = split_lines(text)
     front_matter, first = _front_matter(path, lines)
     segments: list[Markdown | Placement] = []
     quiz_keys: list[tuple[str, int]] = []
@@ -123,7 +126,7 @@ def _front_matter(path: Path, lines: list[str]) -> tuple[dict[str, Any], int]:
                 raise LessonError(path, 1, f"front matter is not YAML: {error}", "Correct it") from None
             if not isinstance(found, dict):
                 raise LessonError(path, 1, "front matter is not a table of key: value", "Correct it")
-            return found, number + 1
+            return json.loads(json.dumps(found, default=str)), number + 1  # a notebook's metadata knows no dates
     raise LessonError(path, 1, "front matter opened with --- is never closed", "Close it with a line ---")
 
 
@@ -181,12 +184,17 @@ def _placement(path: Path, line: int, info: str, body: list[str]) -> Placement:
                 f"unknown option {option['key']!r}",
                 f"Use one of {', '.join(sorted(_CELL_OPTIONS))}",
             )
+        if option["key"] in options:
+            raise LessonError(path, line + offset, f"option {option['key']!r} given twice", "Keep one of the two")
         options[option["key"]] = option["value"]
     if not options.get("cell"):
         raise LessonError(path, line, "code-cell that names no cell", "Add :cell: with a name from the lesson's script")
     if "alt" in options and not options["alt"]:
         raise LessonError(path, line, "empty :alt:", "Say what the image shows and the number to take away")
     tags = tuple(options.get("tags", "").replace(",", " ").split())
+    for tag in tags:
+        if tag not in CELL_TAGS:
+            raise LessonError(path, line, f"unknown tag {tag!r}", f"Use one of {', '.join(sorted(CELL_TAGS))}")
     return Placement(options["cell"], line, options.get("alt"), tags)
 
 

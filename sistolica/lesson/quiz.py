@@ -20,9 +20,11 @@ from pathlib import Path
 from typing import Any
 
 from sistolica.lesson.errors import LessonError
+from sistolica.lesson.source import read_source, split_lines
 from tpu_kernels.messages import LANGUAGES
 
 KINDS = ("single", "multiple")
+_KEY = re.compile(r"[a-z0-9]+(?:-[a-z0-9]+)*")
 
 
 @dataclass(frozen=True)
@@ -54,7 +56,7 @@ def read_quiz(path: Path) -> dict[str, Question]:
     """
     if not path.is_file():
         return {}
-    source = path.read_text(encoding="utf-8")
+    source = read_source(path, "no such quiz", "Create it")
     try:
         tables = tomllib.loads(source)
     except tomllib.TOMLDecodeError as error:
@@ -65,7 +67,7 @@ def read_quiz(path: Path) -> dict[str, Question]:
 
 def _line_of(source: str, key: str) -> int:
     header = f"[{key}]"
-    for number, line in enumerate(source.splitlines(), start=1):
+    for number, line in enumerate(split_lines(source), start=1):
         if line.strip() == header:
             return number
     return 1
@@ -78,7 +80,12 @@ def _question(path: Path, line: int, key: str, table: Any) -> Question:
     if not isinstance(table, dict) or table.get("kind") not in KINDS:
         got = table.get("kind") if isinstance(table, dict) else table
         raise refuse(f"kind {got!r}", f"Use one of {', '.join(KINDS)}")
-    options = tuple(_option(path, line, key, option) for option in table.get("options", []))
+    if not _KEY.fullmatch(key):
+        raise refuse("not a name", "Use lower case, digits and hyphens")
+    written = table.get("options", [])
+    if not isinstance(written, list) or not all(isinstance(option, dict) for option in written):
+        raise refuse("options that are not tables", f"Begin each with [[{key}.options]]")
+    options = tuple(_option(path, line, key, option) for option in written)
     if len(options) < 2:
         raise refuse(f"{len(options)} options", "A question has two or more")
     keys = [option.key for option in options]
@@ -108,7 +115,8 @@ def _option(path: Path, line: int, question: str, table: Any) -> Option:
 def _texts(path: Path, line: int, where: str, table: dict[str, Any], name: str) -> dict[str, str]:
     texts = {}
     for code in LANGUAGES:
-        text = table.get(code, {}).get(name)
+        spoken = table.get(code)
+        text = spoken.get(name) if isinstance(spoken, dict) else None
         if not isinstance(text, str) or not text.strip():
             raise LessonError(path, line, f"{where}: no {name} in {code}", f"Add {code}.{name}")
         texts[code] = text

@@ -1,11 +1,15 @@
 """Numbers quoted in prose, as text: from the hardware catalogue, or from what the lesson's cells computed."""
 
+import re
 from collections.abc import Mapping
 from typing import Any
 
-from tpu_kernels.messages import decimal
 from tpu_kernels.models import hardware
+from tpu_kernels.models.numerals import MINUS, positional
 from tpu_kernels.models.quantity import Quantity
+
+
+_FIXED_POINT = re.compile(r"(?P<sign>-?)(?P<whole>\d+)(?:\.(?P<decimals>\d+))?")
 
 
 class QuoteError(ValueError):
@@ -39,8 +43,22 @@ def format_calc(text: str, values: Mapping[str, Mapping[str, Any]], lang: str) -
     if form and unit:
         raise QuoteError(f"{{calc}}`{text}`: {name} has the unit {unit} and is written with it; drop the format")
     if form:
-        try:
-            return decimal(format(value, form), lang)
-        except ValueError:
-            raise QuoteError(f"{{calc}}`{text}`: {form!r} does not format a number; use one such as .1f") from None
-    return Quantity(value, unit or "count").format(lang)
+        return _in_form(text, value, form, lang)
+    try:
+        return Quantity(value, unit or "count").format(lang)
+    except (OverflowError, ValueError) as error:
+        raise QuoteError(f"{{calc}}`{text}`: {error}") from None
+
+
+def _in_form(text: str, value: float, form: str, lang: str) -> str:
+    """With the decimals that the form asks for, but grouped, signed and pointed as the language does."""
+    try:
+        written = _FIXED_POINT.fullmatch(format(value, form))
+    except (OverflowError, ValueError):
+        written = None
+    if written is None:
+        raise QuoteError(f"{{calc}}`{text}`: {form!r} does not write a number with decimals; use one such as .1f")
+    decimals = written["decimals"] or ""
+    digits = positional(int(written["whole"] + decimals), -len(decimals), lang, places=len(decimals))
+    nonzero = digits.strip("0,")
+    return f"{MINUS}{digits}" if written["sign"] and nonzero else digits

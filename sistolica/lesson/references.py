@@ -17,7 +17,7 @@ _PUBLISHED_IN = ("journal", "booktitle", "institution", "publisher", "howpublish
 
 @dataclass(frozen=True)
 class Reference:
-    """What a reference says, in order: ``authors. title. where. address note``."""
+    """What a reference says, in order: ``authors. title. where. address note``; ``title`` brings its full stop."""
 
     authors: str
     title: str
@@ -27,7 +27,7 @@ class Reference:
 
     def markdown(self) -> str:
         """One line of plain Markdown."""
-        line = f"{self.authors}. *{self.title}*. {self.where}."
+        line = f"{self.authors}. *{self.title}* {self.where}."
         return f"{line} <{self.address}> {self.note}" if self.address else line
 
 
@@ -38,7 +38,7 @@ def reference(entry: Entry, lang: str) -> Reference:
     address = fields.get("url")
     return Reference(
         authors=_authors(entry.persons["author"], lang),
-        title=_plain(fields["title"]),
+        title=_ended(_plain(fields["title"])),
         where=", ".join([*published, fields.get("year") or phrase("reference.undated", lang=lang)]),
         address=address,
         note=phrase("reference.read", lang=lang, date=fields["urldate"]) if address else None,
@@ -61,6 +61,10 @@ def _authors(people: list[Person], lang: str) -> str:
 def _name(person: Person) -> str:
     parts = [*person.first_names, *person.middle_names, *person.prelast_names, *person.last_names]
     return _plain(" ".join(parts))
+
+
+def _ended(title: str) -> str:
+    return title if title.endswith(("?", "!", ".")) else f"{title}."
 
 
 def _plain(latex: str) -> str:

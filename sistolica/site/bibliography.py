@@ -25,7 +25,7 @@ class CourseStyle(BaseStyle):  # type: ignore[misc]  # pybtex ships no types
 
     def get_misc_template(self, entry: Entry) -> "_Ready":
         said = reference(entry, self.lang)
-        line = Text(f"{said.authors}. ", Tag("em", said.title), f". {said.where}.")
+        line = Text(f"{said.authors}. ", Tag("em", said.title), f" {said.where}.")
         if said.address:
             line += Text(" ", HRef(said.address, said.address), f" {said.note}")
         return _Ready(line)

@@ -8,6 +8,7 @@ from fractions import Fraction
 from typing import TypeAlias
 
 from tpu_kernels.messages import checked, decimal, language
+from tpu_kernels.phrases import phrase
 
 Number: TypeAlias = float | Fraction
 
@@ -23,7 +24,7 @@ def significant(value: Number, digits: int) -> tuple[int, int]:
     Exact integer arithmetic on the ratio behind the number: ``format(2.765e12, ".3g")`` would round that tie to even.
     """
     if digits < 1:
-        raise ValueError(f"significant digits: got {digits}, expected 1 or more; ask for at least one digit")
+        raise ValueError(phrase("quantity.digits", got=digits))
     numerator, denominator = value.as_integer_ratio()
     exponent = int(f"{float(value):.17e}".partition("e")[2])
     shift = digits - 1 - exponent

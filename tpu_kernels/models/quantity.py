@@ -110,7 +110,7 @@ def _magnitude(value: float, unit: str, lang: str, digits: int) -> str:
     if unit == "count":
         return number(value, lang, digits)
     if unit == "share":
-        return number(_rounded(100 * value, digits), lang, digits) + phrase("unit.percent", lang=lang)
+        return number(100 * value, lang, digits) + phrase("unit.percent", lang=lang)
     if unit in MONEY:
         text = positional(math.floor(value * 100 + 0.5), -2, lang, places=2)
     elif not UNITS[unit].prefixed:
@@ -120,11 +120,6 @@ def _magnitude(value: float, unit: str, lang: str, digits: int) -> str:
         return f"{text}{NO_BREAK_SPACE}{prefix}{UNITS[unit].symbol}"
     symbol = UNITS[unit].symbol
     return f"{text}{NO_BREAK_SPACE}{phrase(f'unit.{symbol}', lang=lang) if unit in WORDED else symbol}"
-
-
-def _rounded(value: float, digits: int) -> float:
-    """Drops what floating point adds to a percentage: ``100 * 0.07`` is ``7.000000000000001``."""
-    return float(f"{value:.{max(digits, 12)}g}")
 
 
 def _prefixed(value: float, small: bool, is_bytes: bool, lang: str, digits: int) -> tuple[str, str]:

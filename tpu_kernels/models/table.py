@@ -40,7 +40,7 @@ class Table:
         caption = escape(self.caption)
         # A wide table scrolls inside its own region, which the keyboard must be able to reach.
         return (
-            f'<div role="region" tabindex="0" aria-label="{caption}" style="overflow-x:auto">'
+            f'<div role="group" tabindex="0" aria-label="{caption}" style="overflow-x:auto">'
             f'<table class="table"><caption style="text-align:start">{caption}</caption>'
             f"<thead><tr>{head}</tr></thead><tbody>{body}</tbody></table></div>"
         )
