@@ -46,7 +46,8 @@ def execute(
 ) -> Executed:
     """Run and judge ``notebook`` for ``learner`` (the key that seeds the inputs), with ``files`` in its folder.
 
-    ``published``: the inputs are no secret, so the results keep the learner's own error messages. A cell that fails or runs out of time costs itself; one that ends the kernel costs what comes after it.
+    ``published``: the inputs are no secret, so the results keep the learner's own error messages. A cell that fails or
+    runs out of time costs itself; one that ends the kernel costs what comes after it.
     """
     done: NotebookNode = nbformat.from_dict(notebook)
     steps = [cell for cell in done.cells if cell.cell_type == "code"]

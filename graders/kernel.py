@@ -61,6 +61,7 @@ class KernelProcess:
         connection = str(root / "kernel.json")
         write_connection_file(connection, transport="ipc", ip=str(root / "socket"))
         self._process = subprocess.Popen(
+            # -P: a numpy.py of theirs, in the working folder, must not stand for numpy
             [sys.executable, "-P", "-m", "ipykernel_launcher", "-f", connection, *_KERNEL_OPTIONS],
             cwd=self.folder,
             env=_environment(root),
@@ -96,8 +97,8 @@ class KernelProcess:
         return CellRun("ok" if reply.get("status") == "ok" else "error", box.finished())
 
     def checkpoint(self, key: str) -> None:
-        with contextlib.suppress(ProcessTimeoutError):  # the call that needs it will say so
-            self._execute(checkpoint_code(key), OutputBox(self._lang), self._limits.grace_s)
+        with contextlib.suppress(ProcessTimeoutError):  # the harness then shows the names as they are when asked
+            self._execute(checkpoint_code(key), OutputBox(self._lang), self._limits.cell_s)
 
     def ask(self, request: str, timeout_s: float) -> str:
         # What the learner's function prints here could quote its inputs: the box is dropped.
@@ -222,7 +223,6 @@ def _receive(channel: Any) -> dict[str, Any]:
 _KERNEL_OPTIONS = (
     "--HistoryManager.enabled=False",
     "--InteractiveShell.colors=nocolor",
-    "--InteractiveShellApp.ignore_cwd=True",  # a numpy.py of theirs must not stand for numpy
 )
 
 

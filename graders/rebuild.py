@@ -135,7 +135,7 @@ class _Sorting:
         return str(known.id)
 
     def extras_after(self, anchor: str | None) -> list[SubmittedCell]:
-        """The learner's own cells that run after the master's cell ``anchor`` (``None``: before any), in their order."""
+        """The learner's own cells that run after the master's cell ``anchor`` (``None``: before any), in order."""
         return sorted(self._extras.get(anchor, []), key=lambda cell: cell.number)
 
     def _sort_copy(self, cell: SubmittedCell, known: NotebookNode) -> None:

@@ -50,7 +50,7 @@ class SelfCheck:
         )
         return (
             f'<div lang="{phrase("selfcheck.tag", lang=self.lang)}" style="max-width:48rem">'
-            f'<table style="border-collapse:collapse;text-align:start;width:100%">'
+            f'<table style="border-collapse:collapse;table-layout:auto;text-align:start;width:100%">'
             f'<caption style="text-align:start;padding:.4em 0"><strong>{escape(self._headline())}</strong></caption>'
             f"<thead><tr>{head}</tr></thead><tbody>{rows}</tbody></table>"
             f'<p style="margin:.5em 0">{escape(self._footnote())}</p></div>'

@@ -88,6 +88,19 @@ def release(
     raise typer.Exit(release_labs(find_project(), out, console, complaints, lab_id=lab, lang=lang))
 
 
+@labs_app.command("check")
+def check_notebook(
+    notebook: Annotated[Path, typer.Argument(help="A learner's notebook.")],
+    lab: Annotated[str | None, typer.Option(help="The lab's id; default: the notebook's own.")] = None,
+    lang: Language = None,
+) -> None:
+    """Run a notebook's self-checks from outside: exit status 0 when all pass, 1 when one does not."""
+    from sistolica.commands.labs import check as check_learner_notebook
+
+    status = check_learner_notebook(find_project(), notebook, console, complaints, lab_id=lab, lang=lang)
+    raise typer.Exit(status)
+
+
 @app.command()
 def notebooks(out: Out, lang: Language = None) -> None:
     """Write every chapter and lab as a notebook, in each language."""

@@ -1,4 +1,4 @@
-"""``sistolica labs release``: what learners get, per language. ``sistolica labs check``: their self-check, from outside.
+"""``sistolica labs release``: what learners get, per language. ``sistolica labs check``: their self-check from outside.
 
 Exit status: 0 written, or every criterion holds; 1 some criterion does not; 2 the command was wrong.
 """

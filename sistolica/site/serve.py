@@ -34,7 +34,8 @@ HEADERS = {
 
 ERROR_PAGE = "\n".join(
     [
-        f'<!doctype html><html lang="{LANGUAGES[0].tag}"><head><meta charset="utf-8"><title>Sistólica</title></head><body>',
+        f'<!doctype html><html lang="{LANGUAGES[0].tag}">',
+        '<head><meta charset="utf-8"><title>Sistólica</title></head><body>',
         *(f'<p lang="{lang.tag}">{phrase("serve.missing", lang=lang.code)}</p>' for lang in LANGUAGES),
         '<p><a href="/">Sistólica</a></p></body></html>',
     ]
@@ -65,7 +66,7 @@ class CourseHandler(SimpleHTTPRequestHandler):
             self.send_error(HTTPStatus.NOT_FOUND)
             return None
 
-    def list_directory(self, path: str | os.PathLike[str]) -> None:  # type: ignore[override]
+    def list_directory(self, path: str | os.PathLike[str]) -> None:
         """What is not a page is nothing."""
         self.send_error(HTTPStatus.NOT_FOUND)
 

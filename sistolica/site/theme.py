@@ -38,6 +38,8 @@ def configure(app: Sphinx, config: Config) -> None:
 
 def equip_templates(app: Sphinx, pagename: str, templatename: str, context: dict[str, Any], doctree: Any) -> None:
     """Give the templates what they call."""
+    if pagename == "search":
+        app.add_js_file("search-excerpts.js", loading_method="defer")  # on this page only
     lang = app.config.sistolica_language
     context["say"] = lambda key, **values: phrase(key, lang=lang, **values)
     context["without_fontawesome_script"] = lambda html: _FONTAWESOME_SCRIPT.sub("", html)

@@ -1,94 +1,151 @@
-"""A real Chromium over the real site."""
+"""A real Chromium over the real site, and over the small course for words that no chapter has yet."""
 
 import os
+import re
 import shutil
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass, field
+from pathlib import Path
 
 import pytest
+from playwright.sync_api import Browser, BrowserContext, Page, sync_playwright
 
-from sistolica.project import find_project
+from sistolica.project import Project
 from sistolica.site.build import build
 from sistolica.site.serve import start_server
 
-INSTALL = "apt-get install chromium"
+CHROMIUM = ("chromium", "chromium-browser", "google-chrome")
 FLAGS = (
-    "--disable-gpu",
-    "--disable-quic",
     "--disable-background-networking",
     "--disable-component-update",
+    "--disable-gpu",
     "--disable-sync",
     "--no-first-run",
 )
-
-
-@pytest.fixture(scope="session")
-def site():
-    """The address of the site in both languages, built (or found unchanged) and served."""
-    server = start_server(build(find_project()).site)
-    yield f"http://127.0.0.1:{server.server_address[1]}"
-    server.shutdown()
-    server.server_close()
-
-
-@pytest.fixture(scope="session")
-def browser():
-    """The system's Chromium."""
-    from playwright.sync_api import sync_playwright
-
-    names = ("chromium", "chromium-browser", "google-chrome")
-    chromium = next((path for path in map(shutil.which, names) if path), None)
-    if chromium is None:
-        pytest.skip(f"no Chromium on PATH; install it with: {INSTALL}")
-    flags = [*FLAGS, *(["--no-sandbox"] if os.geteuid() == 0 else [])]
-    with sync_playwright() as playwright:
-        opened = playwright.chromium.launch(executable_path=chromium, args=flags)
-        yield opened
-        opened.close()
+WIDE, PHONE = {"width": 1440, "height": 900}, {"width": 360, "height": 740}
 
 
 @dataclass
-class Visit:
-    """An open page and what went wrong on it."""
+class Watched:
+    """A page that records what must not happen on it."""
 
-    page: object
+    page: Page
+    origin: str
     faults: list[str] = field(default_factory=list)
-    foreign: list[str] = field(default_factory=list)
+    requests: list[str] = field(default_factory=list)
+
+    def __post_init__(self) -> None:
+        self.page.on("pageerror", lambda error: self.faults.append(f"page error: {error}"))
+        self.page.on("console", self._hear)
+        self.page.on("response", self._see)
+        self.page.on("request", lambda request: self.requests.append(request.url))
+
+    def _hear(self, message) -> None:
+        if message.type in {"error", "warning"}:
+            self.faults.append(f"console {message.type}: {message.text}")
+
+    def _see(self, response) -> None:
+        if response.status >= 400:
+            self.faults.append(f"{response.status} {response.url}")
+
+    @property
+    def foreign(self) -> list[str]:
+        """Requests that left our origin."""
+        return [url for url in self.requests if not url.startswith((self.origin, "data:", "blob:"))]
+
+    def goto(self, path: str) -> Page:
+        self.page.goto(self.origin + path)
+        return self.page
+
+    @property
+    def path(self) -> str:
+        """Where the page is now, inside the site."""
+        return re.sub(r"\?[^#]*", "", self.page.url).removeprefix(self.origin)
 
 
-@pytest.fixture
-def visit(site, browser) -> Iterator[object]:
-    """``visit("es/index.html", dark=True, width=360)`` opens a page in a context of its own and waits until it is quiet."""
-    contexts = []
+@pytest.fixture(scope="package")  # playwright occupies the thread's event loop: give it back before other tests run
+def chromium() -> Iterator[Browser]:
+    program = next(filter(None, map(shutil.which, CHROMIUM)), None)
+    if program is None:
+        pytest.skip("no Chromium on PATH; install it with: apt-get install -y chromium")
+    as_root = ("--no-sandbox",) if os.geteuid() == 0 else ()
+    with sync_playwright() as playwright:
+        browser = playwright.chromium.launch(executable_path=program, args=[*FLAGS, *as_root])
+        yield browser
+        browser.close()
 
-    def open_page(address: str, *, dark: bool = False, width: int = 1440, base: str = site, **options) -> Visit:
-        context = browser.new_context(
-            viewport={"width": width, "height": 900},
-            color_scheme="dark" if dark else "light",
-            reduced_motion="reduce",
-            **options,
-        )
-        contexts.append(context)
-        visited = Visit(context.new_page())
-        watch(visited, base)
-        visited.page.goto(f"{base}/{address}", wait_until="networkidle")
-        return visited
 
-    yield open_page
-    for context in contexts:
+@contextmanager
+def served(folder: Path) -> Iterator[str]:
+    server = start_server(folder)
+    try:
+        yield f"http://127.0.0.1:{server.server_address[1]}/"
+    finally:
+        server.shutdown()
+        server.server_close()
+
+
+@pytest.fixture(scope="package")
+def project(pytestconfig) -> Project:
+    return Project(pytestconfig.rootpath)
+
+
+@pytest.fixture(scope="package")
+def origin(project) -> Iterator[str]:
+    """The address of the course's own site."""
+    with served(build(project).site) as address:
+        yield address
+
+
+@pytest.fixture(scope="package")
+def small_origin(small_course) -> Iterator[str]:
+    """The address of the small course."""
+    with served(small_course.build / "site") as address:
+        yield address
+
+
+@pytest.fixture(scope="module")
+def open_context(chromium) -> Iterator[Callable[..., BrowserContext]]:
+    """Contexts by their options, shared by the tests of a module."""
+    opened: dict[str, BrowserContext] = {}
+
+    def get(**options) -> BrowserContext:
+        key = repr(sorted(options.items()))
+        if key not in opened:
+            opened[key] = chromium.new_context(**{"viewport": WIDE, "locale": "es", **options})
+            opened[key].set_default_timeout(15_000)
+        return opened[key]
+
+    yield get
+    for context in opened.values():
         context.close()
 
 
-def watch(visited: Visit, base: str) -> None:
-    """Note page errors, complaints on the console, failed requests, and requests to anybody else."""
-    page = visited.page
-    page.on("pageerror", lambda error: visited.faults.append(f"page error: {error}"))
-    page.on("console", lambda said: visited.faults.append(said.text) if said.type in {"error", "warning"} else None)
-    page.on("response", lambda got: visited.faults.append(f"{got.status} {got.url}") if got.status >= 400 else None)
-    page.on("requestfailed", lambda request: visited.faults.append(f"failed: {request.url}"))
-    page.on(
-        "request",
-        lambda request: (
-            None if request.url.startswith((base, "data:", "blob:")) else visited.foreign.append(request.url)
-        ),
-    )
+@pytest.fixture
+def watch(open_context, origin) -> Iterator[Callable[..., Watched]]:
+    """Opens a watched page of the course's site, or of ``at``, in a context with these options."""
+    opened: list[Page] = []
+
+    def open_page(at: str = origin, **options) -> Watched:
+        opened.append(open_context(**options).new_page())
+        return Watched(opened[-1], at)
+
+    yield open_page
+    for page in opened:
+        page.close()
+
+
+@pytest.fixture
+def fresh(chromium, origin) -> Iterator[Callable[..., Watched]]:
+    """Like ``watch``, for a reader who has never been here: nothing is stored."""
+    opened: list[BrowserContext] = []
+
+    def open_page(**options) -> Watched:
+        opened.append(chromium.new_context(**{"viewport": WIDE, **options}))
+        opened[-1].set_default_timeout(15_000)
+        return Watched(opened[-1].new_page(), origin)
+
+    yield open_page
+    for context in opened:
+        context.close()

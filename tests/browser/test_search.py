@@ -1,90 +1,126 @@
-"""Search as people type: no accents, plurals, in the search page that readers use."""
+"""Search in the real search page: what people type, without accents and in the plural, finds what pages say."""
 
-import json
 import re
+from itertools import chain
 
 import pytest
+from bs4 import BeautifulSoup
 
 from sistolica.site.search import PORTUGUESE_PLURALS, SPANISH_PLURALS, stem
 
 pytestmark = pytest.mark.browser
 
-CHAPTER = "tpu/architecture.html"
-# (language, what is typed, a page that holds a form of it)
-QUERIES = [
-    ("es", "rapido", CHAPTER),
-    ("es", "rápido", CHAPTER),
-    ("es", "matrices", CHAPTER),
-    ("es", "matriz", CHAPTER),
-    ("es", "multiplicacion", CHAPTER),
-    ("es", "multiplicaciones", CHAPTER),
-    ("es", "operacion", CHAPTER),
-    ("es", "arreglo sistolico", CHAPTER),
-    ("es", "arreglos sistolicos", CHAPTER),
-    ("es", "ciclos", CHAPTER),
-    ("es", "memoria", CHAPTER),
-    ("es", "codigo", CHAPTER),
-    ("es", "calificar", "using-the-course.html"),
-    ("pt", "operacao", CHAPTER),
-    ("pt", "operacoes", CHAPTER),
-    ("pt", "operação", CHAPTER),
-    ("pt", "matriz", CHAPTER),
-    ("pt", "matrizes", CHAPTER),
-    ("pt", "multiplicacao", CHAPTER),
-    ("pt", "arranjo sistolico", CHAPTER),
-    ("pt", "memoria", CHAPTER),
-    ("pt", "codigo", CHAPTER),
-    ("pt", "laboratorio", "using-the-course.html"),
-    ("pt", "correcao", "using-the-course.html"),
-]
+PLURALS = {"es": SPANISH_PLURALS, "pt": PORTUGUESE_PLURALS}
+IN_THE_COURSE = {
+    "es": [
+        *("rapido", "rápidos", "matrices", "matriz", "MATRIZ", "multiplicacion", "operacion", "operaciones"),
+        *("corazon", "el corazón de una tpu", "tambien una matriz", "memoria", "celdas", "celda"),
+    ],
+    "pt": [
+        *("rapido", "matriz", "matrizes", "operacao", "operacoes", "operações", "memoria", "memórias"),
+        *("coracao", "o coração de uma tpu", "nao é uma matriz", "celula", "células"),
+    ],
+}
+IN_THE_SMALL_COURSE = {
+    "es": ["computacion", "Programación", "ano 2026", "año 2026", "senal", "analisis", "tensor", "cache", "corazones"],
+    "pt": [
+        "informacao",
+        "informações",
+        "ano 2026",
+        "sinais",
+        "analise",
+        "tensor",
+        "nó",
+        "no",
+        "nivel",
+        "niveis",
+        "canal",
+    ],
+}
+NOWHERE = ["xilófono", "zzzz"]
+ENGLISH = re.compile(r"\b(?:search|found|your|did not match|results?|hide)\b", re.I)
 
 
-@pytest.fixture(scope="module")
-def search_pages(site, browser):
-    """One search page a language, kept open: loading it again for each query would only test patience."""
-    context = browser.new_context()
-    pages = {}
-    for lang in ("es", "pt"):
-        pages[lang] = context.new_page()
-        pages[lang].goto(f"{site}/{lang}/search.html", wait_until="networkidle")
-    yield pages
-    context.close()
+def results(page):
+    """The pages found, once the search has ended; an excerpt is shown under each."""
+    page.wait_for_function(
+        "document.querySelector('#search-results h2 span, #search-results h2')?.textContent.length > 0"
+    )
+    page.wait_for_function("document.querySelector('.search-summary')?.textContent.trim().length > 0")
+    return {link.get_attribute("href").partition("#")[0] for link in page.locator("#search-results li > a").all()}
 
 
-def found(page, site, lang, query):
-    page.goto(f"{site}/{lang}/search.html?q={query}", wait_until="networkidle")
-    page.wait_for_function("document.querySelector('#search-results .search-summary')?.textContent.length > 0")
-    links = page.locator("#search-results ul.search a").all()
-    return {link.evaluate("link => link.pathname").removeprefix(f"/{lang}/") for link in links}
+@pytest.mark.parametrize(("lang", "query"), [(lang, query) for lang, rows in IN_THE_COURSE.items() for query in rows])
+def test_a_query_finds_the_chapter(watch, lang, query):
+    page = watch().goto(f"{lang}/search.html?q={query}")
+    assert "tpu/architecture.html" in results(page)
 
 
-@pytest.mark.parametrize(("lang", "query", "expected"), QUERIES)
-def test_a_query_finds_its_page(search_pages, site, lang, query, expected):
-    assert expected in found(search_pages[lang], site, lang, query)
+@pytest.mark.parametrize(
+    ("lang", "query"), [(lang, query) for lang, rows in IN_THE_SMALL_COURSE.items() for query in rows]
+)
+def test_words_that_no_chapter_has_yet_are_found_where_they_are(watch, small_origin, lang, query):
+    page = watch(at=small_origin).goto(f"{lang}/search.html?q={query}")
+    assert results(page) == {"words.html"}
 
 
 @pytest.mark.parametrize("lang", ["es", "pt"])
-def test_nonsense_finds_nothing(search_pages, site, lang):
-    assert found(search_pages[lang], site, lang, "xyzzyq") == set()
+@pytest.mark.parametrize("query", NOWHERE)
+def test_what_is_nowhere_is_not_found_and_is_told_in_the_language(watch, lang, query):
+    page = watch().goto(f"{lang}/search.html?q={query}")
+    assert results(page) == set()
+    said = page.locator("#search-results").inner_text()
+    assert len(said) > 20
+    assert not ENGLISH.search(said)
 
 
-@pytest.mark.parametrize(("lang", "plurals"), [("es", SPANISH_PLURALS), ("pt", PORTUGUESE_PLURALS)])
-def test_browser_and_index_agree_on_every_word_of_the_course(search_pages, lang, plurals, request):
-    text = " ".join(path.read_text("utf-8") for path in (request.config.rootpath / "book" / lang).rglob("*.md"))
-    words = sorted({word.lower() for word in re.findall(r"[^\W\d_]+", text)})
-    assert len(words) > 500
-    in_browser = search_pages[lang].evaluate(
-        f"(() => {{ const stemmer = new Stemmer(); return {json.dumps(words)}.map(w => stemmer.stemWord(w)) }})()"
-    )
-    assert in_browser == [stem(word, plurals) for word in words]
+@pytest.mark.parametrize(("lang", "query", "word"), [("es", "rapido", "rápid"), ("pt", "operacoes", "operaç")])
+def test_an_excerpt_shows_the_word_in_its_sentence(watch, lang, query, word):
+    page = watch().goto(f"{lang}/search.html?q={query}")
+    results(page)
+    for excerpt in page.locator("#search-results li > p.context").all():
+        text = excerpt.inner_text()
+        assert word in text.lower()
+        assert len(text) > 100
+        assert "Português" not in text
+    summary = page.locator("#search-results").inner_text()
+    assert not ENGLISH.search(page.locator(".search-summary").inner_text()), summary
 
 
-@pytest.mark.parametrize(("lang", "said"), [("es", "Búsqueda"), ("pt", "Buscar")])
-def test_the_search_box_opens_from_any_page(visit, site, lang, said):
-    page = visit(f"{lang}/index.html").page
+def test_search_opens_and_runs_from_the_keyboard_on_any_page(watch):
+    watched = watch()
+    page = watched.goto("es/tpu/architecture.html")
     page.keyboard.press("Control+k")
-    box = page.locator("#pst-search-dialog input[type=search]")
-    box.wait_for(state="visible")
-    box.fill("matriz")
-    box.press("Enter")
-    page.wait_for_url(re.compile(rf"/{lang}/search\.html\?q=matriz"))
+    field = page.locator("#pst-search-dialog input[type=search]")
+    field.wait_for(state="visible")
+    page.keyboard.type("matrices")
+    page.keyboard.press("Enter")
+    page.wait_for_url("**/es/search.html?q=matrices")
+    assert "tpu/architecture.html" in results(page)
+    page.locator("#search-results li > a[href^='tpu/architecture.html']").first.click()
+    page.wait_for_url("**/es/tpu/architecture.html*")
+    assert (
+        not ENGLISH.search(page.locator("body").inner_text().replace("results", ""))
+        or page.locator("text=Hide Search Matches").count() == 0
+    )
+    assert watched.faults == []
+
+
+@pytest.mark.parametrize("lang", ["es", "pt"])
+def test_the_browser_stems_every_word_of_the_books_as_the_index_does(watch, project, small_course, lang):
+    pages = chain.from_iterable((course.build / "site" / lang).rglob("*.html") for course in (project, small_course))
+    words = set()
+    for path in pages:
+        if "_static" not in path.parts:
+            words |= set(re.findall(r"\w+", BeautifulSoup(path.read_text("utf-8"), "html.parser").get_text(" ")))
+    words |= {word.upper() for word in words} | {"İstanbul", "ﬁn", "ñandú", "ÀÉÎÕÜ", "a\u0303o"}
+    assert len(words) > 500
+
+    page = watch().goto(f"{lang}/search.html")
+    in_order = sorted(words)
+    stemmed = page.evaluate(
+        "(words) => { const it = new Stemmer(); return words.map((w) => it.stemWord(w)); }", in_order
+    )
+
+    wanted = [stem(word, PLURALS[lang]) for word in in_order]
+    assert {w: (js, py) for w, js, py in zip(in_order, stemmed, wanted, strict=True) if js != py} == {}

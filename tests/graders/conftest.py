@@ -20,12 +20,12 @@ title = { es = "Prueba", pt = "Teste" }
 
 [exercises.add]
 title = { es = "Suma", pt = "Soma" }
-time_limit_s = 2
+time_limit_s = 5
 criteria = { values = 1, large = 1 }
 
 [exercises.scale]
 title = { es = "Escala", pt = "Escala" }
-time_limit_s = 2
+time_limit_s = 5
 criteria = { shape = 1, values = 2 }
 """
 

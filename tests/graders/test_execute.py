@@ -15,7 +15,7 @@ from graders.rebuild import rebuild
 
 @pytest.fixture(scope="module")
 def runner():
-    runner = KernelRunner(Limits(cell_s=1.5, grace_s=1))
+    runner = KernelRunner(Limits(cell_s=4, grace_s=4))
     yield runner
     runner.close()
 

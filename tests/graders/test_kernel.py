@@ -2,7 +2,6 @@
 
 import contextlib
 import os
-import time
 from pathlib import Path
 
 import numpy as np
@@ -12,11 +11,12 @@ from graders.kernel import KernelProcess, KernelRunner
 from graders.learner import KernelLearner, LearnerError, ProcessDiedError
 from graders.process import Limits
 
-QUICK = Limits(cell_s=1.5, grace_s=1.5, output_bytes=2**20)
+PATIENT = Limits(cell_s=60, grace_s=30)  # nothing here is about speed: the machine may be busy
+SHORT = Limits(cell_s=1, grace_s=30, output_bytes=2**20)
 
 
 @contextlib.contextmanager
-def started(limits=QUICK, lang="es"):
+def started(limits=PATIENT, lang="es"):
     process = KernelProcess(limits)
     try:
         process.wait_until_ready(lang)
@@ -35,7 +35,7 @@ def text_of(run):
     return "".join(output.get("text", "") + output.get("data", {}).get("text/plain", "") for output in run.outputs)
 
 
-def call(process, name, *args, timeout_s=5.0, **options):
+def call(process, name, *args, timeout_s=60.0, **options):
     process.checkpoint("here")
     return KernelLearner(process.ask, "here", timeout_s).call(name, *args, **options)
 
@@ -99,8 +99,10 @@ def test_it_asks_nobody_for_input(process):
 
 def test_a_module_of_theirs_is_found_but_stands_for_no_installed_one(process):
     (process.folder / "mine.py").write_text("value = 7")
-    (process.folder / "colorsys.py").write_text("raise SystemExit")
-    assert text_of(process.run_cell("import mine, colorsys\nmine.value")) == "7"
+    for name in ("zipapp", "nh3"):  # one of the standard library, one installed; neither is loaded yet
+        (process.folder / f"{name}.py").write_text("raise SystemExit")
+    assert text_of(process.run_cell("import sys; {'zipapp', 'nh3'} & set(sys.modules)")) == "set()"
+    assert text_of(process.run_cell("import mine, zipapp, nh3\nmine.value")) == "7"
 
 
 def test_the_environment_is_empty_but_for_what_it_needs(process, monkeypatch):
@@ -135,7 +137,7 @@ def test_a_check_sees_the_names_as_they_were_at_its_place(process):
     process.run_cell("def rate():\n    return 1\ndef area(x):\n    return rate() * x")
     process.checkpoint("early")
     process.run_cell("def rate():\n    return 100\nlate = lambda: 1")
-    early, late = (KernelLearner(process.ask, place, 5.0) for place in ("early", "late"))
+    early, late = (KernelLearner(process.ask, place, 60.0) for place in ("early", "late"))
     assert early.call("area", 3) == 3
     with pytest.raises(LearnerError, match="missing"):
         early.call("late")
@@ -143,11 +145,10 @@ def test_a_check_sees_the_names_as_they_were_at_its_place(process):
     assert text_of(process.run_cell("area(3)")) == "300"
 
 
-def test_an_endless_cell_is_stopped_and_the_next_one_runs(process):
-    before = time.monotonic()
-    assert process.run_cell("started = True\nwhile True: pass").status == "timeout"
-    assert time.monotonic() - before < QUICK.cell_s + QUICK.grace_s
-    assert text_of(process.run_cell("started")) == "True"
+def test_an_endless_cell_is_stopped_and_the_next_one_runs():
+    with started(SHORT) as process:
+        assert process.run_cell("started = True\nwhile True: pass").status == "timeout"
+        assert text_of(process.run_cell("started")) == "True"
 
 
 def test_an_endless_call_is_stopped_and_the_next_one_runs(process):
@@ -157,8 +158,9 @@ def test_an_endless_call_is_stopped_and_the_next_one_runs(process):
     assert call(process, "quick") == 1
 
 
-def test_a_cell_that_floods_is_stopped(process):
-    run = process.run_cell("while True: print('x' * 10_000)")
+def test_a_cell_that_floods_is_stopped():
+    with started(Limits(cell_s=60, grace_s=30, output_bytes=2**20)) as process:
+        run = process.run_cell("while True: print('x' * 10_000)")
     assert run.status == "flood"
     assert sum(len(output.get("text", "")) for output in run.outputs) < 2**17
 
@@ -211,7 +213,7 @@ def test_what_the_kernel_is_told_to_answer_is_only_an_answer(process):
 
 
 def test_the_runner_keeps_the_next_process_ready_and_ends_it():
-    runner = KernelRunner(QUICK)
+    runner = KernelRunner(PATIENT)
     process, folder = runner.start("pt")
     spare = runner._spare
     try:

@@ -20,6 +20,10 @@ def helper(x):
 def divides(x):
     return helper(x)
 
+def loads(x):
+    import json
+    return json.loads(x)
+
 def spoils(rows):
     rows.append(0)
     return rows
@@ -94,6 +98,10 @@ def test_an_exception_names_type_message_and_the_deepest_line_of_theirs(learner)
         "division by zero",
         CELL.splitlines().index("    return 1 / x") + 1,
     )
+
+
+def test_a_failure_inside_a_library_has_the_line_of_theirs_that_called_it(learner):
+    assert error_of(learner, "loads", "{").line == CELL.splitlines().index("    return json.loads(x)") + 1
 
 
 @pytest.mark.parametrize(

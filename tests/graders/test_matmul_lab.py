@@ -140,6 +140,7 @@ def test_a_syntax_error_is_named_with_its_line(graded):
         ("ragged_edges", "pierdes el último tramo", "perde o último trecho"),
         ("wrong_dtype", "Sin <code>dtype</code>, numpy crea float64", "Sem <code>dtype</code>, o numpy cria float64"),
         ("narrow_accumulator", "cambia el tipo, pero no devuelve los bits", "muda o tipo, mas não devolve os bits"),
+        ("integer_overflow", "Con int8 la suma se desborda", "Com int8 a soma estoura"),
         ("mutates_inputs", "la segunda llamada no da el mismo producto", "a segunda chamada não dá o mesmo produto"),
         ("counts_multiplications", "Contaste solo las multiplicaciones", "Você contou só as multiplicações"),
         ("infinite_loop", "superó el tiempo permitido", "passou do tempo permitido"),

@@ -104,6 +104,15 @@ def test_an_edited_test_is_the_masters_again_and_only_it_is_named(handed_in):
     assert handed_in.notices() == [("changed", {"cell": "scale-check"})]
 
 
+@pytest.mark.parametrize("lost", ["nbgrader", "sistolica"])
+def test_either_of_the_two_marks_of_a_cell_is_enough(handed_in, lost):
+    handed_in.cell("scale-check")["source"] = "pass"
+    for name in ("add", "scale-check"):
+        del handed_in.cell(name)["metadata"][lost]
+    assert "mine" in handed_in.code()["add"]
+    assert handed_in.notices() == [("changed", {"cell": "scale-check"})]
+
+
 def test_points_and_flags_are_the_masters(handed_in):
     for cell in handed_in.cells:
         cell["metadata"].get("nbgrader", {}).update(points=1000, grade=False, solution=True)

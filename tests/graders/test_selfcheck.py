@@ -7,6 +7,7 @@ import pytest
 
 import graders.lab
 from graders.lab import LabError
+from graders.markup import inline
 from graders.selfcheck import selfcheck
 from tpu_kernels import messages
 
@@ -73,6 +74,18 @@ def test_their_text_never_becomes_markup(check):
     assert "<img" not in html
     assert "<b>" not in html
     assert "&lt;img src=x" in html
+
+
+@pytest.mark.parametrize(
+    ("message", "html"),
+    [
+        ("a `<b>` c", "a <code>&lt;b&gt;</code> c"),
+        ("<i> `x", "&lt;i&gt; `x"),
+        ("`a` & `b`", "<code>a</code> &amp; <code>b</code>"),
+    ],
+)
+def test_code_in_a_message_is_marked_and_everything_escaped(message, html):
+    assert inline(message) == html
 
 
 def test_the_result_is_a_table_with_headers_and_never_colour_alone(check):

@@ -57,6 +57,16 @@ def test_float32_operands_rounded_as_the_back_end_does_are_within_its_bound_only
     assert not within(got, exact(a, b), product_bound(a, b, "cpu"))
 
 
+def test_an_accelerators_cut_off_sums_are_within_its_bound_only():
+    """A matrix unit aligns each term to the sum and drops what falls off: here every term after the first."""
+    terms = np.full((1, 101), 0.99 * 2.0**-23).astype(ml_dtypes.bfloat16)
+    terms[0, 0] = 1
+    ones = np.ones((101, 1), ml_dtypes.bfloat16)
+    cut = np.ones((1, 1), np.float32)
+    assert within(cut, exact(terms, ones), product_bound(terms, ones, "gpu"))
+    assert not within(cut, exact(terms, ones), product_bound(terms, ones, "cpu"))
+
+
 def round_to(values, bits):
     fraction, exponent = np.frexp(values.astype(np.float64))
     return np.ldexp(np.round(fraction * 2.0**bits) / 2.0**bits, exponent)
