@@ -5,7 +5,6 @@ thread, in the order of the learners' names. Running it again over the same fold
 """
 
 import contextlib
-import fcntl
 import os
 import secrets
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -14,6 +13,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from queue import SimpleQueue
 
+from filelock import FileLock, Timeout
 from nbformat import NotebookNode
 
 from graders.execute import Executed, execute
@@ -202,12 +202,15 @@ class Batch:
 @contextlib.contextmanager
 def _alone_in(out: Path) -> Iterator[None]:
     """Two gradings into one folder would mix their grades."""
-    with (out / ".grading.lock").open("w") as lock:
-        try:
-            fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except OSError:
-            raise GradebookBusyError(str(out)) from None
+    lock = FileLock(out / ".grading.lock", timeout=0)
+    try:
+        lock.acquire()
+    except Timeout:
+        raise GradebookBusyError(str(out)) from None
+    try:
         yield
+    finally:
+        lock.release()
 
 
 def _settled_salt(path: Path, salt: str | None) -> str:

@@ -51,7 +51,8 @@ wave.occupancy_picture()
 
 # %% rows-against-utilisation
 def useful_alone(rows):
-    return Quantity(rows / systolic.cycle_count(128, 128, length=rows), "share")
+    cycles = systolic.cycle_count(128, 128, length=rows)
+    return Quantity(rows / cycles, "share")
 
 
 few_rows_cycles = systolic.cycle_count(128, 128, length=8)
@@ -65,7 +66,8 @@ few_rows_useful, many_rows_useful = useful_alone(8), useful_alone(8192)
 #pt Quinhentos blocos de pesos, um atrás do outro;
 #pt cada um recebe as mesmas linhas de entrada.
 def useful_in_line(rows, blocks=500):
-    return systolic.utilisation(rows, 128, 128 * blocks, rows=128, columns=128)
+    width = 128 * blocks
+    return systolic.utilisation(rows, 128, width, rows=128, columns=128)
 
 
 changing_weights_useful = useful_in_line(8)
@@ -173,11 +175,13 @@ rows_for_90, rows_for_99
 
 
 # %% solution-heads
-def scores_fraction(side, queries=2048, head=64):
-    return systolic.utilisation(queries, head, queries, rows=side, columns=side)
+def scores_fraction(side, length=2048, head=64):
+    shape = (length, head, length)
+    return systolic.utilisation(*shape, rows=side, columns=side)
 
 
-head_useful_128, head_useful_256 = scores_fraction(128), scores_fraction(256)
+head_useful_128 = scores_fraction(128)
+head_useful_256 = scores_fraction(256)
 round(100 * head_useful_128, 1), round(100 * head_useful_256, 1)
 
 # %% solution-units

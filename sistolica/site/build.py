@@ -20,6 +20,7 @@ from typing import Any
 
 import jupyter_book
 import yaml
+from filelock import FileLock
 
 import sistolica
 import tpu_kernels
@@ -62,6 +63,12 @@ def build(
     outputs stay cached, they are keyed by all that they depend on); ``report`` is called with a line of progress.
     """
     _require_jupyter_book_1()
+    project.build.mkdir(exist_ok=True)
+    with FileLock(project.build / "build.lock"):  # a second build waits: they would write into each other's pages
+        return _build(project, base_url, fresh, report)
+
+
+def _build(project: Project, base_url: str, fresh: bool, report: Callable[[str], None]) -> Built:
     site = project.build / "site"
     stamp = project.build / "site.digest"
     digest = _digest(project, base_url)
