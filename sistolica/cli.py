@@ -2,12 +2,13 @@
 
 import sys
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, NoReturn
 
 import typer
 from rich.console import Console
 from rich.markup import escape
 
+from graders.lab import LabError
 from sistolica.lesson.errors import LessonError
 from sistolica.project import NoProjectError, find_project
 from tpu_kernels import messages
@@ -120,6 +121,14 @@ def main() -> None:
     """Entry point: a fault that we can name is one clear line on stderr and exit status 2."""
     try:
         app()
-    except (LessonError, NoProjectError, messages.UnknownLanguageError) as error:
-        complaints.print(f"[bold red]error[/] {escape(str(error))}", soft_wrap=True, highlight=False)
-        sys.exit(2)
+    except (LessonError, LabError, NoProjectError, messages.UnknownLanguageError) as error:
+        _end(str(error))
+    except OSError as error:  # a folder that cannot be written to, a disk that is full
+        if error.filename is None:
+            raise
+        _end(f"{error.filename}: {error.strerror}")
+
+
+def _end(problem: str) -> NoReturn:
+    complaints.print(f"[bold red]error[/] {escape(problem)}", soft_wrap=True, highlight=False)
+    sys.exit(2)

@@ -1,4 +1,4 @@
-"""What every test shares: skips that fail where nothing may be skipped, and a language that does not depend on the host."""
+"""What every test shares: where nothing may be skipped a skip fails, and the language is not the host's."""
 
 import os
 import shutil
@@ -11,6 +11,11 @@ from sistolica.site.build import build
 from tpu_kernels import messages
 
 NO_SKIP = "SISTOLICA_NO_SKIP"  # set in CI, where everything a test needs is installed
+
+
+def pytest_collection_modifyitems(items):
+    """Browser tests last: from its first use on, Playwright keeps an event loop running in this thread."""
+    items.sort(key=lambda item: item.get_closest_marker("browser") is not None)
 
 
 @pytest.hookimpl(wrapper=True)

@@ -1,7 +1,7 @@
 """``sistolica grade``: a folder of submissions to grades, feedback and a gradebook.
 
 Exit status: 0 every submission was graded; 1 some could not be, or a check of the lab failed (a line for each), or the
-gradebook could not be used; 2 the command itself was wrong, and nothing was done.
+gradebook or the folder for the grades could not be used; 2 the command itself was wrong, and nothing was done.
 """
 
 from collections.abc import Sequence
@@ -37,7 +37,13 @@ def grade(
     workers: int = 1,
 ) -> int:
     """Grade ``submissions`` of ``lab_id`` into ``out``, saying what happens in ``lang``; the exit status."""
-    refused = _refusal(project, submissions, lab_id, out, lang, workers)
+    try:
+        refused = _refusal(project, submissions, lab_id, out, lang, workers)
+    except (
+        OSError,
+        RuntimeError,
+    ) as error:  # a name too long, a folder above it closed; links that go round in circles
+        refused = phrase("grade.path", lang=lang, reason=error)
     if refused:
         _line(complaints, refused)
         return BAD_USAGE
@@ -47,7 +53,12 @@ def grade(
         {code: lab_notebook(project, lab_id, code, "release") for code in messages.LANGUAGES},
         lab_notebook(project, lab_id, spoken, "source"),
     )
-    found = read_submissions(submissions, lab_id, masters.grade_ids)
+    try:
+        found = read_submissions(submissions, lab_id, masters.grade_ids)
+        aside = left_aside(submissions)
+    except OSError as error:
+        _line(complaints, phrase("release.unreadable", lang=spoken, path=submissions, reason=error.strerror))
+        return BAD_USAGE
     if not found:
         _line(complaints, phrase("grade.empty", lang=spoken, folder=submissions))
         return BAD_USAGE
@@ -56,7 +67,6 @@ def grade(
     except OSError as error:
         _line(complaints, phrase("grade.unwritable", lang=spoken, out=out, reason=error.strerror))
         return BAD_USAGE
-    aside = left_aside(submissions)
     if aside:
         _line(complaints, phrase("grade.aside", lang=spoken, names=", ".join(aside)))
     batch = Batch(lab, masters, out, spoken, salt=None if seed is None else f"seed {seed}", workers=workers)
@@ -66,7 +76,10 @@ def grade(
         _line(complaints, phrase("grade.busy", lang=spoken, out=out))
         return PROBLEMS
     except GradebookError as error:
-        _line(complaints, phrase("grade.gradebook", lang=spoken, out=out, reason=str(error).strip()))
+        _line(complaints, phrase("grade.gradebook", lang=spoken, out=out, reason=" ".join(str(error).split())))
+        return PROBLEMS
+    except OSError as error:
+        _line(complaints, phrase("grade.unwritable", lang=spoken, out=out, reason=error.strerror or error))
         return PROBLEMS
     return _summary(lab, grades, out, console, spoken)
 

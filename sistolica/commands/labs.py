@@ -55,9 +55,8 @@ def release(
         path.parent.mkdir(parents=True, exist_ok=True)
         path.write_text(nbformat.writes(notebook) + "\n", encoding="utf-8")
     _remember(out / MANIFEST, list(notebooks))
-    console.print(
-        escape(phrase("release.done", lang=lang, count=len(notebooks), out=out)), soft_wrap=True, highlight=False
-    )
+    key = "release.done" if len(notebooks) > 1 else "release.done-one"
+    console.print(escape(phrase(key, lang=lang, count=len(notebooks), out=out)), soft_wrap=True, highlight=False)
     return 0
 
 
@@ -99,7 +98,10 @@ def check(
 
 
 def _remember(manifest: Path, written: list[str]) -> None:
-    before = json.loads(manifest.read_text(encoding="utf-8"))["files"] if manifest.is_file() else []
+    try:
+        before = json.loads(manifest.read_text(encoding="utf-8"))["files"]
+    except (FileNotFoundError, ValueError, LookupError, TypeError):  # the first time, or one that was cut short
+        before = []
     manifest.write_text(json.dumps({"files": sorted({*before, *written})}, indent=2) + "\n", encoding="utf-8")
 
 

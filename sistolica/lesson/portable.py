@@ -17,6 +17,7 @@ from sistolica.lesson.prose import fence_end, find_fence
 from sistolica.lesson.quiz import Question
 from sistolica.lesson.quote import QuoteError, format_calc, format_spec
 from sistolica.lesson.references import Reference, read_references
+from sistolica.lesson.source import split_lines
 from sistolica.phrases import phrase
 from sistolica.project import Project
 
@@ -43,36 +44,45 @@ class _Writer:
     headings: Mapping[str, Heading]
     references: Mapping[str, Reference]
     cited: list[str] = field(default_factory=list)
-    line: int = 1  # of the page, for faults
+    line: int = 1  # of the page: where the paragraph in hand begins
+    offset: int = 0  # lines from there to the role in hand
 
     def markdown(self, text: str, first_line: int) -> str:
-        lines = text.splitlines()
+        lines = split_lines(text)
         written: list[str] = []
         number = 0
         while number < len(lines):
             self.line = first_line + number
             opening = find_fence(lines[number])
             if opening is None:
-                written += self._prose_line(lines[number])
-                number += 1
+                end = number + 1
+                while end < len(lines) and _goes_on(lines[number], lines[end]):
+                    end += 1
+                written += self._paragraph(lines[number:end])
+                number = end
                 continue
             end = fence_end(self.lesson.prose.path, lines, number, first_line)
             written += self._block(opening["info"], lines[number : end + 1], first_line + number)
             number = end + 1
         return "\n".join(written).strip("\n")
 
-    def _prose_line(self, line: str) -> list[str]:
-        if _COMMENT.match(line):
+    def _paragraph(self, lines: list[str]) -> list[str]:
+        """Whole, because a role may begin in one line and end in the next."""
+        if _COMMENT.match(lines[0]):
             return []
-        if label := _LABEL.match(line):
+        if label := _LABEL.match(lines[0]):
             return [f'<a id="{label["label"]}"></a>', ""]
-        return [self.inline(line)]
+        return self.inline("\n".join(lines)).split("\n")
 
     def inline(self, text: str) -> str:
         return _ROLE.sub(self._role, text)
 
+    def _fault(self, problem: str, cure: str) -> LessonError:
+        return LessonError(self.lesson.prose.path, self.line + self.offset, problem, cure)
+
     def _role(self, role: re.Match[str]) -> str:
         lang = self.lesson.lang
+        self.offset = role.string[: role.start()].count("\n")
         writers: dict[str, Callable[[str], str]] = {
             "spec": lambda path: format_spec(path, lang),
             "calc": lambda name: format_calc(name, self.values, lang),
@@ -82,25 +92,21 @@ class _Writer:
         }
         writer = writers.get(role["role"])
         if writer is None:
-            raise LessonError(
-                self.lesson.prose.path,
-                self.line,
+            raise self._fault(
                 f"role {{{role['role']}}} has no plain form for the downloadable notebook",
                 f"Use one of {', '.join(sorted(writers))}, or give it one in sistolica.lesson.portable",
             )
         try:
-            return writer(role["text"])
+            return writer(" ".join(role["text"].split()))
         except QuoteError as error:
-            raise LessonError(self.lesson.prose.path, self.line, str(error), "Quote a number that exists") from None
+            raise self._fault(str(error), "Quote a number that exists") from None
 
     def _link(self, text: str) -> str:
         target = _TARGET.match(text)
         label = target["label"] if target else text
         heading = self.headings.get(label)
         if heading is None:
-            raise LessonError(
-                self.lesson.prose.path, self.line, f"link to unknown label {label!r}", "Correct it or write the label"
-            )
+            raise self._fault(f"link to unknown label {label!r}", "Correct it or write the label")
         title = target["title"] if target else heading.title
         return f"[{title}](#{label})" if heading.slug == self.lesson.slug else f"*{title}*"
 
@@ -108,9 +114,7 @@ class _Writer:
         numbers = []
         for key in (key.strip() for key in keys.split(",")):
             if key not in self.references:
-                raise LessonError(
-                    self.lesson.prose.path, self.line, f"citation of unknown {key!r}", "Add it to book/references.bib"
-                )
+                raise self._fault(f"citation of unknown {key!r}", "Add it to book/references.bib")
             if key not in self.cited:
                 self.cited.append(key)
             numbers.append(f"[{self.cited.index(key) + 1}]")
@@ -150,6 +154,13 @@ class _Writer:
             answers.append(f"- {self.inline(option.text[lang])} **{verdict}** {self.inline(option.feedback[lang])}")
         asked = f"**{self.inline(question.text[lang])}** ({kind})"
         return [asked, "", *options, "", *_disclosure(phrase("quiz.answers", lang=lang), answers)]
+
+
+def _goes_on(first: str, line: str) -> bool:
+    """Whether ``line`` belongs to the paragraph that ``first`` began."""
+    alone = _LABEL.match(first) or _COMMENT.match(first) or not first.strip()
+    begins = _LABEL.match(line) or _COMMENT.match(line) or find_fence(line)
+    return not alone and not begins and bool(line.strip())
 
 
 def _disclosure(summary: str, text: list[str]) -> list[str]:

@@ -10,6 +10,7 @@ from pathlib import Path
 from pybtex.database import Entry, Person, parse_file
 from pybtex.richtext import Text
 
+from sistolica.lesson.errors import LessonError
 from sistolica.phrases import phrase
 
 _PUBLISHED_IN = ("journal", "booktitle", "institution", "publisher", "howpublished")
@@ -32,8 +33,15 @@ class Reference:
 
 
 def reference(entry: Entry, lang: str) -> Reference:
-    """An entry of any kind, for a reader of ``lang``."""
+    """An entry of any kind, for a reader of ``lang``; raises :class:`LessonError` for one that lacks a part."""
     fields = entry.fields
+    for part, there in (
+        ("author", "author" in entry.persons),
+        ("title", "title" in fields),
+        ("urldate", "url" not in fields or "urldate" in fields),
+    ):
+        if not there:
+            raise LessonError(Path("references.bib"), 1, f"reference {entry.key!r} has no {part}", f"Add its {part}")
     published = [_plain(fields[name]) for name in _PUBLISHED_IN if name in fields][:1]
     address = fields.get("url")
     return Reference(

@@ -26,6 +26,7 @@ def root_page(base_url: str = "") -> str:
 <link rel="alternate" hreflang="x-default" href="{base or "./"}">
 <style>
 :root {{ color-scheme: light dark; }}
+body {{ background: Canvas; color: CanvasText; }}
 body {{ font: 1.25rem/1.6 system-ui, sans-serif; max-width: 30rem; margin: 15vh auto; padding: 0 1rem; }}
 </style>
 <script>

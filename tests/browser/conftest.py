@@ -20,6 +20,7 @@ FLAGS = (
     "--disable-background-networking",
     "--disable-component-update",
     "--disable-gpu",
+    "--disable-quic",
     "--disable-sync",
     "--no-first-run",
 )
@@ -39,6 +40,7 @@ class Watched:
         self.page.on("pageerror", lambda error: self.faults.append(f"page error: {error}"))
         self.page.on("console", self._hear)
         self.page.on("response", self._see)
+        self.page.on("requestfailed", lambda request: self.faults.append(f"failed: {request.url}"))
         self.page.on("request", lambda request: self.requests.append(request.url))
 
     def _hear(self, message) -> None:
@@ -54,8 +56,8 @@ class Watched:
         """Requests that left our origin."""
         return [url for url in self.requests if not url.startswith((self.origin, "data:", "blob:"))]
 
-    def goto(self, path: str) -> Page:
-        self.page.goto(self.origin + path)
+    def goto(self, path: str, until: str = "load") -> Page:
+        self.page.goto(self.origin + path, wait_until=until)
         return self.page
 
     @property

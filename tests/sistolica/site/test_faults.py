@@ -66,6 +66,9 @@ def test_every_fault_of_the_prose_is_told_with_its_line_each_time_until_it_is_me
     # `calc` on a page without cells stops the page; the rest are warnings, and all of them are told
     assert f"{page}:{line}: quotes 'nothing' but runs no cell" in failure(course)
     edit(page, " {calc}`nothing`", "")
+    with_cells = course.prose("es", "part/cells")
+    sound = with_cells.read_text("utf-8")
+    append(with_cells, "\n[c](#nowhere-else)\n")
 
     for _ in range(2):  # what was read in a failed build is read again: a fault does not pass at the second try
         said = failure(course)
@@ -77,11 +80,13 @@ def test_every_fault_of_the_prose_is_told_with_its_line_each_time_until_it_is_me
             'could not find bibtex key "nobody"',
         ):
             assert re.search(rf"{re.escape(str(page))}:{line}: .*{fault}", said), (fault, said)
+        assert re.search(rf"{re.escape(str(with_cells))}:\d+: .*target not found: 'nowhere-else'", said), said
         assert re.search(r"words\.md:\d+: .*image file not readable: .*no\.png", said)
         assert said.count("nonsense") >= 2
         assert "Português" not in said
 
     page.write_text(good, encoding="utf-8")
+    with_cells.write_text(sound, encoding="utf-8")
     assert not build(course).changed, "what was mended is what the last good site was built from"
     append(page, "\nTexto nuevo.\n")
     assert build(course).changed

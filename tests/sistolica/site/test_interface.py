@@ -175,7 +175,7 @@ def test_what_scripts_say_is_translated(site, lang):
     assert f"toggleHintShow = '{phrase('page.open', lang=lang.code)}'" in page
     script = (static / "copybutton.js").read_text(encoding="utf-8")
     assert f"'copy': '{phrase('copy.copy', lang='es')}'" in script
-    assert f"copy: '{phrase('copy.copy', lang='pt')}'" in script
+    assert f"messages['pt-BR'] = {{copy: '{phrase('copy.copy', lang='pt')}'" in script
     assert f"copy_success: '{phrase('copy.copy_success', lang='pt')}'" in script
 
 
