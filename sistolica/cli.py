@@ -1,4 +1,4 @@
-"""The command line: what can be asked for. What each command does is in :mod:`sistolica.commands`, imported when run."""
+"""The command line: what can be asked for. What a command does is in :mod:`sistolica.commands`, imported when run."""
 
 import sys
 from pathlib import Path
@@ -48,6 +48,57 @@ def serve(
     from sistolica.commands.site import serve_site
 
     raise typer.Exit(serve_site(find_project(), console, complaints, host=host, port=port))
+
+
+@app.command()
+def check() -> None:
+    """Compare the languages and lint the terms: counts per kind, exit status 1 on a fault."""
+    from sistolica.check import command
+
+    raise typer.Exit(command(find_project(), console))
+
+
+@app.command()
+def grade(
+    submissions: Annotated[Path, typer.Argument(help="Folder with the learners' notebooks.")],
+    lab: Annotated[str, typer.Option(help="The lab's id.")],
+    out: Out,
+    lang: Language = None,
+    seed: Annotated[int | None, typer.Option(help="Fix the inputs, to grade again with the same ones.")] = None,
+    workers: Annotated[int, typer.Option(help="Submissions graded at once.")] = 1,
+) -> None:
+    """Grade a folder of submissions: grades.csv, feedback in each learner's language, the gradebook."""
+    from sistolica.commands.grade import grade as grade_submissions
+
+    status = grade_submissions(
+        find_project(), submissions, lab, out, console, complaints, lang=lang, seed=seed, workers=workers
+    )
+    raise typer.Exit(status)
+
+
+@labs_app.command()
+def release(
+    out: Out,
+    lab: Annotated[str | None, typer.Option(help="One lab only.")] = None,
+    lang: Language = None,
+) -> None:
+    """Write what learners get, without solutions, in each language."""
+    from sistolica.commands.labs import release as release_labs
+
+    raise typer.Exit(release_labs(find_project(), out, console, complaints, lab_id=lab, lang=lang))
+
+
+@labs_app.command("check")
+def check_notebook(
+    notebook: Annotated[Path, typer.Argument(help="A learner's notebook.")],
+    lab: Annotated[str | None, typer.Option(help="The lab's id; default: the notebook's own.")] = None,
+    lang: Language = None,
+) -> None:
+    """Run a notebook's self-checks from outside: exit status 0 when all pass, 1 when one does not."""
+    from sistolica.commands.labs import check as check_learner_notebook
+
+    status = check_learner_notebook(find_project(), notebook, console, complaints, lab_id=lab, lang=lang)
+    raise typer.Exit(status)
 
 
 @app.command()

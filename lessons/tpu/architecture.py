@@ -1,12 +1,14 @@
-# Inside a TPU: the systolic array, what surrounds it, and the generations v2 to 7x.
+# Inside a TPU: the systolic array, its surroundings, the generations v2 to 7x.
 
 # %% operand-reads
 from tpu_kernels.models import hardware, systolic
 from tpu_kernels.models.quantity import Quantity
 
 chip = hardware.chip("v5e")
-#es Sin reutilizar: cada multiplicación con suma (2 FLOP) lee 2 operandos de 2 bytes.
-#pt Sem reaproveitar: cada multiplicação com soma (2 FLOP) lê 2 operandos de 2 bytes.
+#es Sin reutilizar: cada multiplicación con suma (2 FLOP)
+#es lee 2 operandos de 2 bytes.
+#pt Sem reaproveitar: cada multiplicação com soma (2 FLOP)
+#pt lê 2 operandos de 2 bytes.
 naive_bandwidth = Quantity(chip.peak_flops["bf16"] / 2 * 2 * 2, "bytes/s")
 bandwidth_gap = naive_bandwidth / chip.hbm_bandwidth
 #es Con el arreglo: cada entrada sirve a todas las celdas de su fila;
@@ -18,7 +20,7 @@ array_reads = systolic.operand_reads_per_mac(
 )
 array_reuse = 2 / array_reads
 missing_factor = bandwidth_gap / array_reuse
-array_reuse
+round(array_reuse)
 
 # %% first-cycles
 weights = [[1, 2], [3, 4]]
@@ -49,7 +51,8 @@ wave.occupancy_picture()
 
 # %% rows-against-utilisation
 def useful_alone(rows):
-    return Quantity(rows / systolic.cycle_count(128, 128, length=rows), "share")
+    cycles = systolic.cycle_count(128, 128, length=rows)
+    return Quantity(rows / cycles, "share")
 
 
 few_rows_cycles = systolic.cycle_count(128, 128, length=8)
@@ -63,7 +66,8 @@ few_rows_useful, many_rows_useful = useful_alone(8), useful_alone(8192)
 #pt Quinhentos blocos de pesos, um atrás do outro;
 #pt cada um recebe as mesmas linhas de entrada.
 def useful_in_line(rows, blocks=500):
-    return systolic.utilisation(rows, 128, 128 * blocks, rows=128, columns=128)
+    width = 128 * blocks
+    return systolic.utilisation(rows, 128, width, rows=128, columns=128)
 
 
 changing_weights_useful = useful_in_line(8)
@@ -80,7 +84,7 @@ peak_match
 exact_cycles = systolic.tiled_cycles(4096, 128, 128, rows=128, columns=128)
 ragged_cycles = systolic.tiled_cycles(4096, 128, 129, rows=128, columns=128)
 ragged_price = ragged_cycles / exact_cycles
-ragged_price
+round(ragged_price, 2)
 
 # %% useful-fraction
 import matplotlib.pyplot as plt
@@ -95,7 +99,8 @@ figure, axes = plt.subplots(figsize=(7, 3.5))
 for side, style in ((128, "-"), (256, "--")):
     useful = [useful_fraction(width, side) for width in widths]
     axes.plot(widths, useful, style, label=f"{side} × {side}")
-axes.set(xlabel="$n$", ylabel=r"$\eta$", xticks=range(0, 1025, 128), ylim=(0, 1))
+axes.set(xlabel="$n$", ylabel=r"$\eta$", ylim=(0, 1))
+axes.set_xticks(range(0, 1025, 128))
 axes.legend()
 plt.show()
 
@@ -103,8 +108,10 @@ plt.show()
 #es FLOP que hay que hacer con cada byte de la HBM para no esperarla nunca.
 #pt FLOP que é preciso fazer com cada byte da HBM para nunca esperar por ela.
 needed_intensity = chip.peak_flops["bf16"] / chip.hbm_bandwidth
-#es Dos bloques cuadrados en bf16 por paso; el del resultado se queda en la VMEM.
-#pt Dois blocos quadrados em bf16 por passo; o bloco do resultado fica na VMEM.
+#es Dos bloques cuadrados en bf16 por paso;
+#es el del resultado se queda en la VMEM.
+#pt Dois blocos quadrados em bf16 por passo;
+#pt o bloco do resultado fica na VMEM.
 block_side = 512
 block_intensity = 2 * block_side**3 / (2 * 2 * block_side**2)
 #es Dos lugares por bloque (uno en uso, otro llegando) y el acumulador en fp32.
@@ -113,24 +120,37 @@ block_memory = Quantity(block_side**2 * (2 * 2 * 2 + 4), "bytes")
 block_memory
 
 # %% memory-times
-hbm_over_ici = chip.hbm_bandwidth / chip.ici_bandwidth_per_link_oneway
+ici_link = chip.ici_bandwidth_per_link_oneway
+hbm_over_ici = chip.hbm_bandwidth / ici_link
 hbm_sweep = Quantity(chip.hbm_capacity / chip.hbm_bandwidth, "s")
 hbm_sweep
 
 # %% tpu-against-gpu
 gpu = hardware.chip("h100")
 gpu_intensity = gpu.peak_flops["bf16"] / gpu.hbm_bandwidth
-training_chip = hardware.chip("v5p")
-training_chip_mxus = training_chip.mxus_per_tensorcore * training_chip.tensorcores
-gpu_intensity / needed_intensity
+big_tpu = hardware.chip("v5p")
+big_tpu_mxus = big_tpu.mxus_per_tensorcore * big_tpu.tensorcores
+round(needed_intensity), round(gpu_intensity)
 
 # %% generations
 names = ("v2", "v3", "v4", "v5e", "v5p", "v6e", "7x")
-compute = ["peak_flops.bf16", "tensorcores", "mxus_per_tensorcore", "mxu_side", "sparsecores"]
+compute = [
+    "peak_flops.bf16",
+    "tensorcores",
+    "mxus_per_tensorcore",
+    "mxu_side",
+    "sparsecores",
+]
 hardware.table(names, compute)
 
 # %% generations-memory
-memory = ["hbm_capacity", "hbm_bandwidth", "vmem_per_chip", "ici_topology", "pod_chips"]
+memory = [
+    "hbm_capacity",
+    "hbm_bandwidth",
+    "vmem_per_chip",
+    "ici_topology",
+    "pod_chips",
+]
 hardware.table(names, memory)
 
 # %% growth
@@ -155,11 +175,13 @@ rows_for_90, rows_for_99
 
 
 # %% solution-heads
-def scores_fraction(side, queries=2048, head=64):
-    return systolic.utilisation(queries, head, queries, rows=side, columns=side)
+def scores_fraction(side, length=2048, head=64):
+    shape = (length, head, length)
+    return systolic.utilisation(*shape, rows=side, columns=side)
 
 
-head_useful_128, head_useful_256 = scores_fraction(128), scores_fraction(256)
+head_useful_128 = scores_fraction(128)
+head_useful_256 = scores_fraction(256)
 round(100 * head_useful_128, 1), round(100 * head_useful_256, 1)
 
 # %% solution-units

@@ -7,10 +7,11 @@ from nbformat import NotebookNode
 from rich.console import Console
 from rich.progress import track
 
+from graders.lab import lab_ids
 from sistolica.languages import LANGUAGES
 from sistolica.lesson import read_lesson
 from sistolica.lesson.execute import execute
-from sistolica.lesson.lab import lab_ids, lab_notebook
+from sistolica.lesson.lab import lab_notebook
 from sistolica.lesson.portable import page_notebook
 from sistolica.project import Project
 
@@ -22,11 +23,11 @@ def write_notebooks(project: Project, out: Path, console: Console, lang: str | N
     written = 0
     for code, slug in track(pages, description="chapters", console=console, transient=True):
         lesson = read_lesson(project, slug, code)
-        if lesson.cells:
+        if lesson.shows_code:
             values = execute(lesson, project.build / "cells").values
             written += _write(out / code / f"{slug}.ipynb", page_notebook(project, lesson, values))
     for code in chosen:
-        for lab in lab_ids(project):
+        for lab in lab_ids(project.labs):
             written += _write(out / code / "labs" / f"{lab}.ipynb", lab_notebook(project, lab, code, "release"))
     console.print(f"{written} notebooks in {out}", soft_wrap=True, highlight=False)
     return 0

@@ -31,10 +31,10 @@ def serve_site(project: Project, console: Console, complaints: Console, host: st
         return 1
     try:
         server = start_server(project.build / "site", host, port)
-    except OSError as error:
-        cure = f"try another: sistolica serve --port {port + 1}"
+    except (OSError, OverflowError) as error:
+        cure = f"try another: sistolica serve --port {port + 1 if 0 < port < 65535 else 8000}"
         complaints.print(
-            f"[bold red]error[/] cannot listen on {host}:{port}: {error.strerror}; {cure}",
+            f"[bold red]error[/] cannot listen on {host}:{port}: {getattr(error, 'strerror', error)}; {cure}",
             soft_wrap=True,
             highlight=False,
         )
@@ -46,4 +46,5 @@ def serve_site(project: Project, console: Console, complaints: Console, host: st
         pass
     finally:
         server.shutdown()
+        server.server_close()
     return 0

@@ -56,7 +56,7 @@ def read_cells(path: Path) -> dict[str, Cell]:
     starts = [number for number, line in enumerate(lines) if _HEADER.match(line)]
     _refuse_code_before_first_header(path, lines[: starts[0]] if starts else lines)
     cells: dict[str, Cell] = {}
-    for start, end in zip(starts, [*starts[1:], len(lines)], strict=True):
+    for start, end in zip(starts, [*starts, len(lines)][1:], strict=True):
         cell = _read_cell(path, start, lines[start:end])
         if cell.name in cells:
             raise LessonError(

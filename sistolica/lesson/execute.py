@@ -6,6 +6,7 @@ whole of ``tpu_kernels`` and the versions of what it imports), so a changed numb
 does. jupyter-cache was not used because its key knows the code of the cells only.
 """
 
+import asyncio
 import contextlib
 import hashlib
 import json
@@ -13,7 +14,6 @@ import os
 import platform
 import sys
 import tempfile
-from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cache
 from importlib.metadata import PackageNotFoundError, version
@@ -21,10 +21,10 @@ from pathlib import Path
 from typing import Any
 
 import nbformat
-from jupyter_client.manager import AsyncKernelManager
 from nbclient import NotebookClient
 from nbclient.exceptions import CellExecutionError, CellTimeoutError, DeadKernelError
 from nbformat import NotebookNode, v4
+from traitlets.config import Config
 
 import tpu_kernels
 from sistolica.lesson import quoted_values
@@ -54,9 +54,8 @@ def execute(lesson: Lesson, cache_folder: Path) -> Executed:
     notebook = lesson.notebook()
     if not any(cell.cell_type == "code" for cell in notebook.cells):
         if names:
-            raise LessonError(
-                lesson.prose.path, 1, f"quotes {names[0]!r} but runs no cell", "Place the cell that computes it"
-            )
+            problem, cure = f"quotes {names[0]!r} but runs no cell", "Place the cell that computes it"
+            raise LessonError(lesson.prose.path, _line_that_quotes(lesson, names[0]), problem, cure)
         return Executed(notebook, {})
     record = cache_folder / lesson.lang / lesson.slug / f"{_key(notebook, names, lesson.lang)}.json"
     stored = _read(record)
@@ -125,16 +124,18 @@ def _run(lesson: Lesson, notebook: NotebookNode, names: list[str]) -> dict[str, 
         working.cells.append(v4.new_code_cell(quoted_values.source(names), id=_VALUES_CELL))
 
     started: list[NotebookNode] = []
-    with tempfile.TemporaryDirectory() as folder, _kernel_manager() as kernel_manager:
+    with tempfile.TemporaryDirectory() as folder, tempfile.TemporaryDirectory() as sockets:
         client = NotebookClient(
             working,
-            km=kernel_manager,
+            kernel_name=KERNELSPEC["name"],
+            config=_connection(sockets),
+            shutdown_kernel="immediate",
             timeout_func=lambda cell: _allowance_s(lesson, cell.id),
             on_cell_start=lambda cell, cell_index: started.append(cell),
             resources={"metadata": {"path": folder}},
         )
         try:
-            client.execute(env={**os.environ, **_ENVIRONMENT, "SISTOLICA_LANG": lesson.lang})
+            asyncio.run(client.async_execute(env={**os.environ, **_ENVIRONMENT, "SISTOLICA_LANG": lesson.lang}))
         except (CellExecutionError, CellTimeoutError, DeadKernelError) as error:
             raise _failure(lesson, started[-1].id, error) from None
     stored: dict[str, Any] = {"outputs": {}, "counts": {}, "values": {}}
@@ -148,14 +149,13 @@ def _run(lesson: Lesson, notebook: NotebookNode, names: list[str]) -> dict[str, 
     return stored
 
 
-@contextlib.contextmanager
-def _kernel_manager() -> Iterator[AsyncKernelManager]:
-    """A kernel reached through socket files in a folder of its own, where the system has them: no shared port."""
-    if sys.platform == "win32":
-        yield AsyncKernelManager(kernel_name=KERNELSPEC["name"])
-        return
-    with tempfile.TemporaryDirectory() as sockets:
-        yield AsyncKernelManager(kernel_name=KERNELSPEC["name"], transport="ipc", ip=f"{sockets}/kernel")
+def _connection(sockets: str) -> Config:
+    """How to reach the kernel: by socket files in a folder of its own where the system has them: no port is shared."""
+    config = Config()
+    if sys.platform != "win32":
+        config.KernelManager.transport = "ipc"
+        config.KernelManager.ip = f"{sockets}/kernel"
+    return config
 
 
 _ENVIRONMENT = {"PYTHONHASHSEED": "0", "JAX_PLATFORMS": "cpu", "PYDEVD_DISABLE_FILE_VALIDATION": "1"}
@@ -184,9 +184,14 @@ def _failure(lesson: Lesson, name: str, error: Exception) -> LessonError:
     )
 
 
+def _line_that_quotes(lesson: Lesson, name: str) -> int:
+    """1 when only a question of the quiz quotes it."""
+    return next((line for text, line in lesson.prose.roles("calc") if text.split(":")[0] == name), 1)
+
+
 def _refuse_unquotable(lesson: Lesson, values: dict[str, Any]) -> None:
     for name, value in values.items():
-        line = next((line for text, line in lesson.prose.roles("calc") if text.split(":")[0] == name), 1)
+        line = _line_that_quotes(lesson, name)
         if value is None:
             cure = "Assign it in a cell of the lesson's script"
             raise LessonError(lesson.prose.path, line, f"quotes {name!r}, which no cell defines", cure)

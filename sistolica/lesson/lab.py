@@ -1,8 +1,9 @@
 """A lab as a notebook, from its cells and its prose: for the instructor, for the learner, and solved.
 
 Cells are named as in a lesson; three kinds are told apart by what they hold. An *answer* has a solution region between
-``### BEGIN SOLUTION`` and ``### END SOLUTION``; a *check* is called ``<exercise>-check`` and reads ``check("<exercise>")``;
-every other cell is the course's. The nbgrader metadata, and with it each ``grade_id``, is the same in every language.
+``### BEGIN SOLUTION`` and ``### END SOLUTION``; a *check* is called ``<exercise>-check`` and reads
+``check("<exercise>")``; every other cell is the course's. The nbgrader metadata, and with it each ``grade_id``, is the
+same in every language.
 """
 
 import hashlib
@@ -14,7 +15,7 @@ from nbformat import NotebookNode, v4
 
 from graders.lab import CHECK_SUFFIX, Lab, read_lab
 from graders.lab import lab_ids as ids_in
-from graders.messages import text
+from graders.phrases import phrase
 from sistolica.lesson.cells import Cell, read_cells
 from sistolica.lesson.errors import LessonError
 from sistolica.lesson.notebook import KERNELSPEC, match_cells
@@ -157,7 +158,7 @@ def _in_form(cell: Cell, source: str, lang: str, form: str) -> str:
                 )
             inside = True
             if form == "release":
-                stub = text("lab.stub", lang=lang).split("\n")
+                stub = phrase("lab.stub", lang=lang).split("\n")
                 kept += [begin["indent"] + stub_line for stub_line in stub]
         elif _END.match(line):
             if not inside:

@@ -27,15 +27,22 @@ class Lesson:
     cells: Mapping[str, Cell]
     questions: Mapping[str, Question]
 
+    @property
+    def shows_code(self) -> bool:
+        """Whether the page has code that a reader sees, and would want as a notebook."""
+        hidden = {"remove-input", "remove-cell"}
+        return any(hidden.isdisjoint(placement.tags) for placement in self.prose.placements)
+
     def notebook(self) -> NotebookNode:
         """The page as a notebook, not run: code cells carry their name as id, alt texts and tags as metadata."""
-        notebook: NotebookNode = v4.new_notebook(
-            metadata={
+        notebook: NotebookNode = v4.new_notebook()
+        notebook.metadata = nbformat.from_dict(
+            {
                 **self.prose.front_matter,
                 "kernelspec": dict(KERNELSPEC),
                 "language_info": {"name": "python"},
-                # MyST-NB reports warnings at these lines, so that they name the line of the prose
-                "source_map": [segment.line - 1 for segment in self.prose.segments],
+                # MyST-NB reports warnings from these lines on; it counts from 0 and then adds 1 twice
+                "source_map": [segment.line - 2 for segment in self.prose.segments],
             }
         )
         for index, segment in enumerate(self.prose.segments):

@@ -15,7 +15,7 @@ from sistolica.lesson.errors import LessonError
 from sistolica.lesson.notebook import Lesson
 from sistolica.lesson.prose import fence_end, find_fence
 from sistolica.lesson.quiz import Question
-from sistolica.lesson.quote import format_calc, format_spec
+from sistolica.lesson.quote import QuoteError, format_calc, format_spec
 from sistolica.lesson.references import Reference, read_references
 from sistolica.phrases import phrase
 from sistolica.project import Project
@@ -43,12 +43,14 @@ class _Writer:
     headings: Mapping[str, Heading]
     references: Mapping[str, Reference]
     cited: list[str] = field(default_factory=list)
+    line: int = 1  # of the page, for faults
 
     def markdown(self, text: str, first_line: int) -> str:
         lines = text.splitlines()
         written: list[str] = []
         number = 0
         while number < len(lines):
+            self.line = first_line + number
             opening = find_fence(lines[number])
             if opening is None:
                 written += self._prose_line(lines[number])
@@ -82,11 +84,14 @@ class _Writer:
         if writer is None:
             raise LessonError(
                 self.lesson.prose.path,
-                1,
+                self.line,
                 f"role {{{role['role']}}} has no plain form for the downloadable notebook",
                 f"Use one of {', '.join(sorted(writers))}, or give it one in sistolica.lesson.portable",
             )
-        return writer(role["text"])
+        try:
+            return writer(role["text"])
+        except QuoteError as error:
+            raise LessonError(self.lesson.prose.path, self.line, str(error), "Quote a number that exists") from None
 
     def _link(self, text: str) -> str:
         target = _TARGET.match(text)
@@ -94,7 +99,7 @@ class _Writer:
         heading = self.headings.get(label)
         if heading is None:
             raise LessonError(
-                self.lesson.prose.path, 1, f"link to unknown label {label!r}", "Correct it or write the label"
+                self.lesson.prose.path, self.line, f"link to unknown label {label!r}", "Correct it or write the label"
             )
         title = target["title"] if target else heading.title
         return f"[{title}](#{label})" if heading.slug == self.lesson.slug else f"*{title}*"
@@ -104,7 +109,7 @@ class _Writer:
         for key in (key.strip() for key in keys.split(",")):
             if key not in self.references:
                 raise LessonError(
-                    self.lesson.prose.path, 1, f"citation of unknown {key!r}", "Add it to book/references.bib"
+                    self.lesson.prose.path, self.line, f"citation of unknown {key!r}", "Add it to book/references.bib"
                 )
             if key not in self.cited:
                 self.cited.append(key)
@@ -198,7 +203,7 @@ def _after_title(notebook: NotebookNode) -> int:
 def _language_cell(lang: str) -> NotebookNode:
     comment = phrase("notebook.setup", lang=lang)
     source = f'# {comment}\nfrom tpu_kernels import messages\n\nmessages.use("{lang}")'
-    cell: NotebookNode = v4.new_code_cell(source, id="setup")
+    cell: NotebookNode = v4.new_code_cell(source, id="set_up")  # no cell of a lesson has an underscore
     return cell
 
 

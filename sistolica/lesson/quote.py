@@ -4,10 +4,10 @@ import re
 from collections.abc import Mapping
 from typing import Any
 
+from sistolica.phrases import phrase
 from tpu_kernels.models import hardware
 from tpu_kernels.models.numerals import MINUS, positional
 from tpu_kernels.models.quantity import Quantity
-
 
 _FIXED_POINT = re.compile(r"(?P<sign>-?)(?P<whole>\d+)(?:\.(?P<decimals>\d+))?")
 
@@ -29,7 +29,7 @@ def spec_source(path: str, lang: str) -> str:
     name, _, field = path.partition(".")
     found = hardware.chip(name)
     cited = found.sources(field)
-    return cited[0].format(lang) if cited else str(found.value(field).derived)
+    return cited[0].format(lang) if cited else phrase("spec.derived", lang=lang, formula=found.value(field).derived)
 
 
 def format_calc(text: str, values: Mapping[str, Mapping[str, Any]], lang: str) -> str:

@@ -24,7 +24,7 @@ def show(variables: Mapping[str, Any], names: Iterable[str]) -> None:
     from IPython.display import display
 
     described = {name: describe(variables[name]) if name in variables else None for name in names}
-    display({MIME: described}, raw=True)
+    display({MIME: described}, raw=True)  # type: ignore[no-untyped-call]
 
 
 def describe(value: object) -> dict[str, Any]:

@@ -5,6 +5,7 @@ with only the language changed. A build with nothing changed is recognised by a 
 and does nothing. The site that is served is replaced at the end, whole: a failed build leaves the last good one.
 """
 
+import contextlib
 import copy
 import hashlib
 import re
@@ -19,6 +20,7 @@ from typing import Any
 
 import jupyter_book
 import yaml
+from filelock import FileLock
 
 import sistolica
 import tpu_kernels
@@ -28,7 +30,14 @@ from sistolica.site.root_page import root_page
 
 CONTENT = ("_config.yml", "_toc.yml", "book", "lessons")
 _ANSI = re.compile(r"\x1b\[[0-9;]*m")
-_BANNER = ("Running Jupyter-Book", "Source Folder", "Config Path", "Output Path")
+_BANNER = (
+    "Running Jupyter-Book",
+    "Source Folder",
+    "Config Path",
+    "Output Path",
+    "=====",
+    "Building your book, returns",
+)
 _TRACEBACK = "Traceback (most recent call last)"
 _SKIPPED = frozenset({"__pycache__", "_labs"})
 
@@ -48,12 +57,18 @@ class Built:
 def build(
     project: Project, base_url: str = "", fresh: bool = False, report: Callable[[str], None] = lambda line: None
 ) -> Built:
-    """Build every language; raises :class:`BuildError` when any fails.
+    """Build every language; raises :class:`BuildError` when any fails. The site is then the last good one.
 
     ``base_url`` is the address that the site will have, for canonical links; ``fresh`` forgets earlier builds (cell
     outputs stay cached, they are keyed by all that they depend on); ``report`` is called with a line of progress.
     """
     _require_jupyter_book_1()
+    project.build.mkdir(exist_ok=True)
+    with FileLock(project.build / "build.lock"):  # a second build waits: they would write into each other's pages
+        return _build(project, base_url, fresh, report)
+
+
+def _build(project: Project, base_url: str, fresh: bool, report: Callable[[str], None]) -> Built:
     site = project.build / "site"
     stamp = project.build / "site.digest"
     digest = _digest(project, base_url)
@@ -62,15 +77,18 @@ def build(
     if fresh:
         for lang in LANGUAGES:
             shutil.rmtree(project.build / "book" / lang.code, ignore_errors=True)
+    config, toc = _read_yaml(project.root / "_config.yml"), _read_yaml(project.root / "_toc.yml")
+    tocs = {lang: language_toc(toc, lang) for lang in LANGUAGES}
+    _refuse_missing_pages(project, tocs)
+
+    def build_language(lang: Language) -> str | None:
+        return _build_language(project, lang, language_config(config, project, lang, base_url), tocs[lang], report)
+
     with ThreadPoolExecutor(len(LANGUAGES)) as pool:  # one process each; the threads only wait for them
-        failures = [
-            failure
-            for failure in pool.map(lambda lang: _build_language(project, lang, base_url, report), LANGUAGES)
-            if failure
-        ]
+        failures = [failure for failure in pool.map(build_language, LANGUAGES) if failure]
     if failures:
         raise BuildError("\n\n".join(failures))
-    _publish(project, site, base_url)
+    _publish(project, site, base_url, tocs)
     stamp.write_text(digest)
     return Built(site, changed=True)
 
@@ -83,6 +101,27 @@ def _require_jupyter_book_1() -> None:
         )
 
 
+def _read_yaml(path: Path) -> dict[str, Any]:
+    try:
+        found = yaml.safe_load(path.read_text(encoding="utf-8"))
+    except (OSError, UnicodeDecodeError, yaml.YAMLError) as error:
+        raise BuildError(f"{path}: {error}") from None
+    if not isinstance(found, dict):
+        raise BuildError(f"{path}: got {type(found).__name__}, expected a table of key: value")
+    return found
+
+
+def _refuse_missing_pages(project: Project, tocs: dict[Language, dict[str, Any]]) -> None:
+    missing = [
+        f"{page}: this page is missing in its language, and _toc.yml lists it; write it: both languages have the same"
+        for lang, toc in tocs.items()
+        for page in (project.prose(lang.code, slug) for slug in pages(toc))
+        if not page.is_file()
+    ]
+    if missing:
+        raise BuildError("\n".join(missing))
+
+
 def sources(project: Project) -> list[Path]:
     """The files and folders that a page can depend on: the content, and the packages that turn it into pages."""
     packages = [Path(path) for package in (sistolica, tpu_kernels) for path in package.__path__]
@@ -90,22 +129,38 @@ def sources(project: Project) -> list[Path]:
 
 
 def _digest(project: Project, base_url: str) -> str:
-    digest = hashlib.sha256(f"{base_url}\0{sys.version}".encode())
-    for top in sources(project):
+    return hashlib.sha256(f"{base_url}\0{sys.version}\0{_files_digest(sources(project))}".encode()).hexdigest()
+
+
+def _files_digest(tops: list[Path]) -> str:
+    digest = hashlib.sha256()
+    for top in tops:
         files = [top] if top.is_file() else sorted(path for path in top.rglob("*") if path.is_file())
         for path in files:
-            if _SKIPPED.isdisjoint(path.parts):
-                content = hashlib.sha256(path.read_bytes()).hexdigest()
-                digest.update(f"{path.relative_to(top.parent)}\0{content}\0".encode())
+            name = path.relative_to(top.parent)
+            if _SKIPPED.isdisjoint(name.parts):
+                with contextlib.suppress(FileNotFoundError):  # an editor's temporary file
+                    digest.update(f"{name}\0{hashlib.sha256(path.read_bytes()).hexdigest()}\0".encode())
     return digest.hexdigest()
+
+
+def platform_digest() -> str:
+    """A digest of this package: its messages and templates are on every page, and Sphinx does not watch them."""
+    return _files_digest([Path(path) for path in sistolica.__path__])
 
 
 def language_config(base: dict[str, Any], project: Project, lang: Language, base_url: str) -> dict[str, Any]:
     """The project's ``_config.yml`` as the book of one language of the two-language site."""
     config = copy.deepcopy(base)
-    address = (base_url or config["html"].get("baseurl") or "").rstrip("/")
-    config["html"]["baseurl"] = f"{address}/{lang.code}/" if address else ""
-    config["sphinx"]["config"].update(language=lang.sphinx, sistolica_language=lang.code, sistolica_site=True)
+    html = config.setdefault("html", {})
+    address = (base_url or html.get("baseurl") or "").rstrip("/")
+    html["baseurl"] = f"{address}/{lang.code}/" if address else ""
+    config.setdefault("sphinx", {}).setdefault("config", {}).update(
+        language=lang.sphinx,
+        sistolica_language=lang.code,
+        sistolica_site=True,
+        sistolica_platform=platform_digest(),
+    )
     config["bibtex_bibfiles"] = [str(project.root / path) for path in config.get("bibtex_bibfiles", [])]
     return config
 
@@ -130,11 +185,25 @@ def language_toc(base: dict[str, Any], lang: Language) -> dict[str, Any]:
     return toc
 
 
-def _build_language(project: Project, lang: Language, base_url: str, report: Callable[[str], None]) -> str | None:
+def pages(toc: dict[str, Any]) -> list[str]:
+    """The slugs of the pages that the ``_toc.yml`` of one language lists."""
+    found = [toc[key].removesuffix(".md") for key in ("root", "file") if isinstance(toc.get(key), str)]
+    for value in toc.values():
+        if isinstance(value, list):
+            found += [slug for entry in value if isinstance(entry, dict) for slug in pages(entry)]
+    return found
+
+
+def _build_language(
+    project: Project, lang: Language, config: dict[str, Any], toc: dict[str, Any], report: Callable[[str], None]
+) -> str | None:
     folder = project.build / "book" / lang.code
     folder.mkdir(parents=True, exist_ok=True)
-    config = language_config(yaml.safe_load((project.root / "_config.yml").read_text("utf-8")), project, lang, base_url)
-    toc = language_toc(yaml.safe_load((project.root / "_toc.yml").read_text("utf-8")), lang)
+    # Sphinx warns of a page only when it reads it: what a failed build has read must be read again.
+    unfinished = folder / "unfinished"
+    if unfinished.exists():
+        shutil.rmtree(folder / "_build" / ".doctrees", ignore_errors=True)
+    unfinished.touch()
     _write_if_changed(folder / "_config.yml", yaml.safe_dump(config, allow_unicode=True))
     _write_if_changed(folder / "_toc.yml", yaml.safe_dump(toc, allow_unicode=True, sort_keys=False))
     command = [
@@ -158,6 +227,7 @@ def _build_language(project: Project, lang: Language, base_url: str, report: Cal
     output = f"{done.stdout}\n{done.stderr}".strip()
     if done.returncode:
         return f"{lang.name} ({lang.code}) was not built:\n{what_went_wrong(output)}"
+    unfinished.unlink()
     report(f"{lang.name}: built")
     return None
 
@@ -175,12 +245,12 @@ def _write_if_changed(path: Path, text: str) -> None:
         path.write_text(text, "utf-8")
 
 
-def _publish(project: Project, site: Path, base_url: str) -> None:
+def _publish(project: Project, site: Path, base_url: str, tocs: dict[Language, dict[str, Any]]) -> None:
     fresh = project.build / "site.new"
     shutil.rmtree(fresh, ignore_errors=True)
     for lang in LANGUAGES:
         html = project.build / "book" / lang.code / "_build" / "html"
-        _remove_deleted_pages(html, set(project.slugs(lang.code)))
+        _remove_deleted_pages(html, set(pages(tocs[lang])))
         shutil.copytree(html, fresh / lang.code, ignore=shutil.ignore_patterns(".buildinfo*", "_sources", "reports"))
     (fresh / "index.html").write_text(root_page(base_url), "utf-8")
     old = project.build / "site.old"
@@ -192,8 +262,12 @@ def _publish(project: Project, site: Path, base_url: str) -> None:
 
 
 def _remove_deleted_pages(html: Path, slugs: set[str]) -> None:
-    """Sphinx leaves the pages of deleted chapters behind."""
+    """Sphinx leaves the pages of deleted chapters behind, and nobody else removes their notebooks."""
     for page in html.rglob("*.html"):
         slug = page.relative_to(html).with_suffix("").as_posix()
         if slug not in slugs and slug not in {"search", "genindex"} and not slug.startswith("_static/"):
             page.unlink()
+    notebooks = html / "notebooks"
+    for notebook in notebooks.rglob("*.ipynb"):
+        if notebook.relative_to(notebooks).with_suffix("").as_posix() not in slugs:
+            notebook.unlink()

@@ -44,12 +44,12 @@ def place_cells(app: Sphinx, docname: str, source: list[str]) -> None:
         if lesson.cells:
             logger.info("running the %d cells of %s", len(lesson.cells), docname)
         executed = execute(lesson, project.build / "cells")
+        if lesson.shows_code:
+            _write_download(app, docname, page_notebook(project, lesson, executed.values))
     except LessonError as error:
         raise ExtensionError(str(error), modname="sistolica") from None
     for path in (project.lessons / f"{slug}.py", project.lessons / f"{slug}.quiz.toml", *library_files()):
         app.env.note_dependency(str(path))
-    if lesson.cells:
-        _write_download(app, docname, page_notebook(project, lesson, executed.values))
     app.env.temp_data["sistolica_lesson"] = lesson
     app.env.temp_data["sistolica_values"] = executed.values
     source[0] = nbformat.writes(executed.notebook)

@@ -1,6 +1,9 @@
-"""Text that the reader opens: solutions of exercises and quiz answers, as plain HTML ``<details>``."""
+"""Text that the reader opens: solutions of exercises, quiz answers and folded cells, as plain HTML ``<details>``."""
+
+from html import escape
 
 from docutils import nodes
+from myst_nb.sphinx_ import HideCodeCellNode  # type: ignore[import-untyped]
 from sphinx.application import Sphinx
 from sphinx.util.docutils import SphinxDirective
 from sphinx.writers.html5 import HTML5Translator
@@ -30,6 +33,15 @@ def _open_summary(translator: HTML5Translator, node: nodes.Element) -> None:
 
 
 def _close_summary(translator: HTML5Translator, node: nodes.Element) -> None:
+    translator.body.append("</summary>\n")
+
+
+def _open_folded_cell(translator: HTML5Translator, node: nodes.Element) -> None:
+    """As MyST-NB does, without the English label that would hide the summary's text from a screen reader."""
+    classes = " ".join(["admonition", "hide", *node["classes"]])
+    translator.body.append(f'<details class="{classes}">\n<summary>\n')
+    for state, prompt in (("collapsed", node["prompt_show"]), ("expanded", node["prompt_hide"])):
+        translator.body.append(f'<p class="{state} admonition-title">{escape(prompt)}</p>\n')
     translator.body.append("</summary>\n")
 
 
@@ -81,5 +93,7 @@ class QuizDirective(SphinxDirective):
 def setup(app: Sphinx) -> None:
     app.add_node(disclosure, html=(_open_details, _close_details))
     app.add_node(disclosure_summary, html=(_open_summary, _close_summary))
+    app.setup_extension("myst_nb")
+    app.add_node(HideCodeCellNode, override=True, html=(_open_folded_cell, _close_details))
     app.add_directive("solution", SolutionDirective)
     app.add_directive("quiz", QuizDirective)

@@ -4,9 +4,21 @@ from sphinx.application import Sphinx
 from sphinx.util.typing import ExtensionMetadata
 
 from sistolica import __version__
-from sistolica.site import bibliography, cells, disclosure, interface, languages, navigation, roles, search, theme
+from sistolica.site import (
+    anchors,
+    bibliography,
+    cells,
+    disclosure,
+    interface,
+    languages,
+    navigation,
+    roles,
+    search,
+    termbase,
+    theme,
+)
 
-PARTS = (languages, theme, interface, navigation, search, cells, roles, disclosure, bibliography)
+PARTS = (languages, theme, interface, navigation, search, cells, roles, disclosure, anchors, bibliography, termbase)
 
 
 def setup(app: Sphinx) -> ExtensionMetadata:

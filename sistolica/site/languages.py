@@ -3,6 +3,8 @@
 from typing import Any
 
 from sphinx.application import Sphinx
+from sphinx.config import Config
+from sphinx.errors import ConfigError
 
 from sistolica.languages import LANGUAGES, language
 from sistolica.site.cells import project_of, slug_of
@@ -38,7 +40,19 @@ def link_languages(app: Sphinx, pagename: str, templatename: str, context: dict[
     context["course_root"] = site
 
 
+def refuse_other_language(app: Sphinx, config: Config) -> None:
+    """Written in the wrong place of ``_config.yml`` it is ignored without a word, and the book comes out in English."""
+    wanted = language(config.sistolica_language).sphinx
+    if config.language != wanted:
+        raise ConfigError(
+            f"Sphinx's language is {config.language!r}, expected {wanted!r} for sistolica_language "
+            f"{config.sistolica_language!r}; write it in _config.yml under sphinx: config: language"
+        )
+
+
 def setup(app: Sphinx) -> None:
     app.add_config_value("sistolica_language", LANGUAGES[0].code, "env")
+    app.add_config_value("sistolica_platform", "", "env")  # when the platform changes, every page is read again
     app.add_config_value("sistolica_site", False, "html")
+    app.connect("config-inited", refuse_other_language)
     app.connect("html-page-context", link_languages, priority=100)

@@ -7,7 +7,6 @@ from sphinx.application import Sphinx
 from sphinx.util.docutils import SphinxRole
 
 from sistolica.lesson.quote import QuoteError, format_calc, format_spec, spec_source
-from sistolica.phrases import phrase
 
 
 class SpecRole(SphinxRole):
@@ -19,7 +18,7 @@ class SpecRole(SphinxRole):
             shown = format_spec(self.text, lang)
         except QuoteError as error:
             return _refuse(self, error)
-        explanation = phrase("spec.source", lang=lang, source=spec_source(self.text, lang))
+        explanation = spec_source(self.text, lang)
         return [nodes.abbreviation(self.rawtext, shown, explanation=explanation, classes=["spec"])], []
 
 

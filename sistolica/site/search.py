@@ -8,7 +8,7 @@ rules is applied by Python to the index and written out as JavaScript for the qu
 import json
 import re
 import unicodedata
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 
 from sphinx.application import Sphinx
 from sphinx.search.es import SearchSpanish
@@ -29,13 +29,20 @@ PORTUGUESE_PLURALS = (
     ("ns", "m"),  # nuvens
     ("s", ""),
 )
+NETWORK_NODES = ("no", "nos", "nós")  # folded, *nó* and *nós* are Portuguese stopwords
 FINAL_VOWEL = "[aeo]"
 SHORTEST_STEMMED = 5  # letters; a shorter word only loses its accents
 
 
 def fold(word: str) -> str:
-    """The word without accents: ``operação`` becomes ``operacao``."""
-    return "".join(letter for letter in unicodedata.normalize("NFD", word) if not unicodedata.combining(letter))
+    """The word in lower case without accents: ``Operação`` becomes ``operacao``."""
+    letters = unicodedata.normalize("NFD", word.lower())
+    return "".join(letter for letter in letters if unicodedata.category(letter) != "Mn")
+
+
+def forgiving_stopwords(stopwords: Iterable[str], kept: Iterable[str] = ()) -> set[str]:
+    """The words that do not count, also as people type them: ``tambien`` would else be sought, and found nowhere."""
+    return {form for word in stopwords for form in (word, fold(word))} - set(kept)
 
 
 def stem(word: str, plurals: Sequence[tuple[str, str]]) -> str:
@@ -58,7 +65,7 @@ def javascript_stemmer(plurals: Sequence[tuple[str, str]]) -> str:
 var Stemmer = function () {{
   const rules = [{rules}];
   this.stemWord = function (word) {{
-    word = word.normalize("NFD").replace(/[\\u0300-\\u036f]/g, "");
+    word = word.toLowerCase().normalize("NFD").replace(/\\p{{Mn}}/gu, "");
     if (word.length < {SHORTEST_STEMMED}) return word;
     const rule = rules.find(([ending]) => ending.test(word));
     if (rule) word = word.replace(rule[0], rule[1]);
@@ -72,6 +79,7 @@ class ForgivingSpanish(SearchSpanish):
     """Spanish for Sphinx's index."""
 
     lang = "es"
+    stopwords = forgiving_stopwords(SearchSpanish.stopwords)
     js_stemmer_rawcode = ""
     js_stemmer_code = javascript_stemmer(SPANISH_PLURALS)
 
@@ -83,6 +91,7 @@ class ForgivingPortuguese(SearchPortuguese):
     """Portuguese for Sphinx's index."""
 
     lang = "pt"
+    stopwords = forgiving_stopwords(SearchPortuguese.stopwords, kept=NETWORK_NODES)
     js_stemmer_rawcode = ""
     js_stemmer_code = javascript_stemmer(PORTUGUESE_PLURALS)
 

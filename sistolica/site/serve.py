@@ -1,14 +1,19 @@
 """A local server for the built site, with the headers that live cells need, that rebuilds when a source changes."""
 
 import functools
+import os
 import threading
 from collections.abc import Callable
+from http import HTTPStatus
 from http.server import SimpleHTTPRequestHandler, ThreadingHTTPServer
+from io import BytesIO
 from pathlib import Path
-from typing import Any
+from typing import Any, BinaryIO
 
 from watchfiles import watch
 
+from sistolica.languages import LANGUAGES
+from sistolica.phrases import phrase
 from sistolica.project import Project
 from sistolica.site.build import sources
 
@@ -27,6 +32,16 @@ HEADERS = {
 }
 
 
+ERROR_PAGE = "\n".join(
+    [
+        f'<!doctype html><html lang="{LANGUAGES[0].tag}">',
+        '<head><meta charset="utf-8"><title>Sistólica</title></head><body>',
+        *(f'<p lang="{lang.tag}">{phrase("serve.missing", lang=lang.code)}</p>' for lang in LANGUAGES),
+        '<p><a href="/">Sistólica</a></p></body></html>',
+    ]
+)
+
+
 class CourseHandler(SimpleHTTPRequestHandler):
     """Serves files with :data:`HEADERS`; quiet about what goes well."""
 
@@ -41,6 +56,20 @@ class CourseHandler(SimpleHTTPRequestHandler):
         ".woff2": "font/woff2",
     }
 
+    error_message_format = ERROR_PAGE.replace("%", "%%")
+    error_content_type = "text/html;charset=utf-8"
+
+    def send_head(self) -> BytesIO | BinaryIO | None:
+        try:
+            return super().send_head()
+        except ValueError:  # a name that no file can have
+            self.send_error(HTTPStatus.NOT_FOUND)
+            return None
+
+    def list_directory(self, path: str | os.PathLike[str]) -> None:
+        """What is not a page is nothing."""
+        self.send_error(HTTPStatus.NOT_FOUND)
+
     def end_headers(self) -> None:
         for name, value in HEADERS.items():
             self.send_header(name, value)
@@ -53,7 +82,7 @@ class CourseHandler(SimpleHTTPRequestHandler):
 def start_server(site: Path, host: str = "127.0.0.1", port: int = 0) -> ThreadingHTTPServer:
     """A server of ``site`` in a thread of its own; ``port`` 0 takes a free one. The caller shuts it down.
 
-    Raises ``OSError`` when the port is taken.
+    Raises ``OSError`` when the port is taken, ``OverflowError`` when there is no such port.
     """
     server = ThreadingHTTPServer((host, port), functools.partial(CourseHandler, directory=str(site)))
     threading.Thread(target=server.serve_forever, daemon=True).start()

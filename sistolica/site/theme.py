@@ -2,7 +2,8 @@
 
 What is taken away and why: sphinx-thebe, which Jupyter Book always loads, declares the same script variable twice on
 every page (a page error) and names a foreign host; ``fontawesome.js`` weighs more than all the rest of a page, and the
-icons come from the web font anyway. MathJax is served from our own origin.
+icons come from the web font anyway; the search index, which only the search page needs. MathJax is served from our own
+origin.
 """
 
 import importlib.util
@@ -20,6 +21,7 @@ HERE = Path(__file__).parent
 UNUSED_EXTENSIONS = frozenset({"sphinx_thebe", "sphinx_comments"})
 MATHJAX_FOLDER = "mathjax"
 MATHJAX_PARTS = ("tex-chtml.js", "output/chtml/fonts/woff-v2")  # what a page loads; the package holds 24 MB more
+_SEARCH_SCRIPTS = re.compile(r'\s*<script src="[^"]*(?:searchtools|language_data|searchindex)\.js[^"]*"></script>')
 _FONTAWESOME_SCRIPT = re.compile(r"\s*<!--[^>]*custom icons -->\s*<script[^>]*fontawesome\.js[^>]*></script>")
 
 
@@ -36,9 +38,12 @@ def configure(app: Sphinx, config: Config) -> None:
 
 def equip_templates(app: Sphinx, pagename: str, templatename: str, context: dict[str, Any], doctree: Any) -> None:
     """Give the templates what they call."""
+    if pagename == "search":
+        app.add_js_file("search-excerpts.js", loading_method="defer")  # on this page only
     lang = app.config.sistolica_language
     context["say"] = lambda key, **values: phrase(key, lang=lang, **values)
     context["without_fontawesome_script"] = lambda html: _FONTAWESOME_SCRIPT.sub("", html)
+    context["without_search_scripts"] = lambda html: _SEARCH_SCRIPTS.sub("", html)
 
 
 def silence_unused_extensions(app: Sphinx) -> None:

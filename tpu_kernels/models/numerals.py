@@ -48,7 +48,7 @@ def positional(mantissa: int, exponent: int, lang: str | None = None, *, places:
     fraction = fraction.rstrip("0").ljust(places, "0")
     if int(whole) >= GROUP_FROM:
         whole = f"{int(whole):,}".replace(",", GROUP_SEPARATOR[code])
-    return decimal(f"{whole}.{fraction}", code) if fraction else whole
+    return whole + decimal(f".{fraction}", code) if fraction else whole  # the point of a group is no comma
 
 
 def number(value: Number, lang: str | None = None, digits: int = 4) -> str:

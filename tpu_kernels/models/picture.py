@@ -41,12 +41,17 @@ class Picture(NamedTuple):
         return self.markup
 
 
+def least_width(width: float) -> float:
+    """How narrow, in CSS pixels, a picture ``width`` wide may be shown: beyond that its numbers cannot be read."""
+    return width * LEAST_SCALE
+
+
 def svg(marks: Sequence[str], width: float, height: float, label: str) -> Picture:
     """An image of ``width`` by ``height`` CSS pixels at most, that shrinks with its container.
 
     One that would shrink until its numbers cannot be read stops there and scrolls sideways, by keyboard too.
     """
-    least = width * LEAST_SCALE
+    least = least_width(width)
     markup = (
         f'<svg xmlns="http://www.w3.org/2000/svg" role="img" aria-label="{escape(label)}" '
         f'viewBox="0 0 {width:g} {height:g}" '

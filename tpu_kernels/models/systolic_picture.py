@@ -4,7 +4,18 @@ from collections.abc import Sequence
 from html import escape
 
 from tpu_kernels.models.numerals import MINUS, Number, number
-from tpu_kernels.models.picture import BACKGROUND, BORDER, MUTED, PRIMARY, SURFACE, TEXT, Picture, svg, text
+from tpu_kernels.models.picture import (
+    BACKGROUND,
+    BORDER,
+    MUTED,
+    PRIMARY,
+    SURFACE,
+    TEXT,
+    Picture,
+    least_width,
+    svg,
+    text,
+)
 from tpu_kernels.models.quantity import Quantity
 from tpu_kernels.models.systolic_state import Cell, State
 from tpu_kernels.phrases import phrase
@@ -20,7 +31,7 @@ def draw_cycle(state: State, cycles: int) -> Picture:
     """The array in one of its ``cycles``: inputs that wait on the left, cells, results that have left below."""
     rows, columns = len(state.cells), len(state.cells[0])
     left = (SLOTS + 1) * SLOT_WIDTH
-    width = left + columns * (CELL_WIDTH + GAP) + GAP
+    width = _width(columns)
     bottom = TITLE_HEIGHT + rows * (CELL_HEIGHT + GAP)
     height = bottom + (SLOTS + 1) * SLOT_HEIGHT + GAP
     total = rows * columns
@@ -37,12 +48,17 @@ def draw_cycle(state: State, cycles: int) -> Picture:
     return svg(marks, width, height, _label(state, cycles))
 
 
+def _width(columns: int) -> float:
+    return (SLOTS + 1) * SLOT_WIDTH + columns * (CELL_WIDTH + GAP) + GAP
+
+
 def draw_filmstrip(states: Sequence[State], cycles: int) -> Picture:
     """Several cycles, side by side while there is room and one under another on a phone."""
     pictures = [draw_cycle(state, cycles) for state in states]
     label = phrase("picture.filmstrip", cycles=", ".join(str(state.cycle) for state in states))
     frames = "".join(f'<div style="min-width:0">{picture.markup}</div>' for picture in pictures)
-    layout = "display:grid;grid-template-columns:repeat(auto-fill,minmax(min(100%,280px),1fr));gap:12px"
+    narrowest = least_width(_width(len(states[0].cells[0])))
+    layout = f"display:grid;grid-template-columns:repeat(auto-fill,minmax(min(100%,{narrowest:g}px),1fr));gap:12px"
     markup = f'<div role="group" aria-label="{escape(label)}" style="{layout}">{frames}</div>'
     return Picture(markup, "\n".join([label, *(picture.label for picture in pictures)]))
 

@@ -1,3 +1,4 @@
+import re
 import xml.etree.ElementTree as ElementTree
 
 import pytest
@@ -133,3 +134,12 @@ def test_words_are_escaped() -> None:
     root = drawing(picture.markup)
     assert root.get("aria-label") == '"<b>&'
     assert words(root) == ['<script>"&']
+
+
+def test_a_frame_of_a_filmstrip_is_never_narrower_than_its_picture() -> None:
+    markup = TRACE.filmstrip([0, 2]).markup
+    narrowest_frame = re.search(r"minmax\(min\(100%,([\d.]+)px\)", markup)
+    narrowest_picture = re.search(r"min-width:([\d.]+)px", markup)
+    assert narrowest_frame is not None
+    assert narrowest_picture is not None
+    assert narrowest_frame[1] == narrowest_picture[1]

@@ -1,0 +1,169 @@
+"""Run one rebuilt notebook and judge it: cells in the learner's process, checks in this one.
+
+All cells run before any check asks anything, so nothing that a cell prints can quote a check's input; each check then
+sees the names as they were at its own place in the notebook. What the learner's code prints while it is being asked is
+dropped, and a test cell gets exactly one output, the score, written here.
+"""
+
+import math
+import shutil
+import time
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+import nbformat
+from nbformat import NotebookNode, v4
+
+from graders.judge import disclosed, judge
+from graders.lab import Lab
+from graders.learner import KernelLearner, ProcessDiedError
+from graders.process import CellRun, Process, Runner
+from graders.report import ExerciseResult
+from graders.seed import generator
+
+NOTEBOOK_S = 300.0  # for all the cells of a notebook together, checks apart
+MAX_REPLAYS = 2
+
+
+@dataclass(frozen=True)
+class Executed:
+    """The notebook with outputs and scores, and the result of each exercise of the lab, in its order."""
+
+    notebook: NotebookNode
+    results: tuple[ExerciseResult, ...]
+
+
+def execute(
+    notebook: NotebookNode,
+    lab: Lab,
+    learner: str,
+    salt: str,
+    runner: Runner,
+    lang: str,
+    files: Sequence[tuple[Path, Path]] = (),
+    published: bool = False,
+) -> Executed:
+    """Run and judge ``notebook`` for ``learner`` (the key that seeds the inputs), with ``files`` in its folder.
+
+    ``published``: the inputs are no secret, so the results keep the learner's own error messages. A cell that fails or
+    runs out of time costs itself; one that ends the kernel costs what comes after it.
+    """
+    done: NotebookNode = nbformat.from_dict(notebook)
+    steps = [cell for cell in done.cells if cell.cell_type == "code"]
+    cells = _Cells(steps, lab, runner, lang, files)
+    try:
+        runs = cells.run()
+        for cell in steps:
+            cell.outputs, cell.execution_count = [], None
+        for cell, run in zip(steps, runs, strict=False):
+            cell.metadata.setdefault("sistolica", {})["status"] = run.status
+            cell.outputs = run.outputs
+        results = _judge_all(lab, learner, salt, cells)
+    finally:
+        cells.close()
+    sources = [cell.source for cell in steps]
+    shown = tuple(results if published else [disclosed(result, sources) for result in results])
+    by_exercise = {result.exercise: result for result in shown}
+    for cell in steps:
+        key = lab.exercise_of(_grade_id(cell))
+        if key is not None:
+            cell.outputs = [score_output(by_exercise[key])]
+    done.metadata.setdefault("sistolica", {})["results"] = [result.to_dict() for result in shown]
+    return Executed(done, shown)
+
+
+def score_output(result: ExerciseResult) -> NotebookNode:
+    """The one output of a test cell: the score, as nbgrader reads it. Raises ``ValueError`` outside [0, max]."""
+    score = float(result.score)
+    if not (math.isfinite(score) and 0 <= score <= result.max_score):
+        raise ValueError(f"score {score} of exercise {result.exercise!r} is outside 0 to {result.max_score}")
+    output: NotebookNode = v4.new_output("execute_result", data={"text/plain": repr(score)}, execution_count=None)
+    return output
+
+
+class _Cells:
+    """The code cells of one notebook in the learner's process; after a death, in another that got as far."""
+
+    def __init__(
+        self,
+        steps: Sequence[NotebookNode],
+        lab: Lab,
+        runner: Runner,
+        lang: str,
+        files: Sequence[tuple[Path, Path]],
+    ) -> None:
+        self._steps = steps
+        self._lab = lab
+        self._runner = runner
+        self._lang = lang
+        self._files = files
+        self._process: Process | None = None
+        self._reached: set[str] = set()
+
+    def run(self) -> list[CellRun]:
+        """Run the cells until the end or until one ends the kernel; what each gave, as far as they were reached."""
+        runs = self._attempt(len(self._steps))
+        again = runs
+        for _ in range(MAX_REPLAYS):
+            if not again or again[-1].status != "died":
+                break
+            # The checks before the fatal cell can still be made: run what came before it once more.
+            again = self._attempt(len(again) - 1)
+        return runs
+
+    def learner(self, exercise: str) -> KernelLearner:
+        """The learner as the check of ``exercise`` sees them: gone, where the cells never got to its place."""
+        assert self._process is not None
+        place = f"{exercise}-check"
+        ask = self._process.ask if place in self._reached else _gone
+        return KernelLearner(ask, place, self._lab.exercises[exercise].time_limit_s, self._process.backend)
+
+    def close(self) -> None:
+        if self._process is not None:
+            self._process.close()
+
+    def _attempt(self, count: int) -> list[CellRun]:
+        self.close()
+        self._process, folder = self._runner.start(self._lang)
+        _copy(self._files, folder)
+        self._reached = set()
+        runs: list[CellRun] = []
+        deadline = time.monotonic() + NOTEBOOK_S
+        for cell in self._steps[:count]:
+            runs.append(self._step(cell, self._process, deadline))
+            if runs[-1].status == "died":
+                break
+        return runs
+
+    def _step(self, cell: NotebookNode, process: Process, deadline: float) -> CellRun:
+        place = _grade_id(cell)
+        if self._lab.exercise_of(place) is not None:
+            try:
+                process.checkpoint(place)
+            except ProcessDiedError:
+                return CellRun("died")
+            self._reached.add(place)
+            return CellRun("check")
+        if not cell.source.strip():
+            return CellRun("ok")
+        return process.run_cell(cell.source) if time.monotonic() < deadline else CellRun("not-run")
+
+
+def _gone(request: str, timeout_s: float) -> str:
+    raise ProcessDiedError
+
+
+def _judge_all(lab: Lab, learner: str, salt: str, cells: _Cells) -> list[ExerciseResult]:
+    return [judge(lab, key, cells.learner(key), generator(lab.id, learner, key, salt)) for key in lab.exercises]
+
+
+def _copy(files: Sequence[tuple[Path, Path]], folder: Path) -> None:
+    for source, place in files:
+        target = folder / place
+        target.parent.mkdir(parents=True, exist_ok=True)
+        shutil.copyfile(source, target, follow_symlinks=False)
+
+
+def _grade_id(cell: NotebookNode) -> str:
+    return str(cell.metadata.get("nbgrader", {}).get("grade_id", ""))

@@ -1,0 +1,7 @@
+# why: counts the multiplications and forgets the additions
+# score: 9
+# fails: flops.values, flops.exact
+
+# %% flops
+def flops(m, k, n):
+    return m * k * n

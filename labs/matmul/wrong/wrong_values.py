@@ -1,0 +1,7 @@
+# why: right shape, wrong values: adds where it should multiply
+# score: 7.5
+# fails: naive.values, naive.exact, naive.edges, naive.inputs
+
+# %% naive
+def naive_matmul(a, b):
+    return [[sum(x + y for x, y in zip(row, column)) for column in zip(*b)] for row in a]

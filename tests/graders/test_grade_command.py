@@ -1,0 +1,162 @@
+"""``sistolica grade`` and ``sistolica labs check``: exit statuses, one clear line for each thing that is wrong."""
+
+import io
+
+import pytest
+from rich.console import Console
+
+from graders.kernel import KernelProcess
+from sistolica.commands.grade import ALL_GRADED, BAD_USAGE, PROBLEMS, grade
+from sistolica.commands.labs import check
+
+
+class Terminal:
+    """Runs the command and keeps what it says."""
+
+    def __init__(self, project):
+        self.project = project
+
+    def grade(self, submissions, out, lab="tiny", **options):
+        console, complaints = (Console(file=io.StringIO(), width=40, force_terminal=False) for _ in range(2))
+        status = grade(self.project, submissions, lab, out, console, complaints, **options)
+        return status, console.file.getvalue(), complaints.file.getvalue()
+
+
+@pytest.fixture
+def terminal(tiny):
+    return Terminal(tiny.project)
+
+
+@pytest.fixture
+def no_kernel(monkeypatch):
+    def refuse(*args):
+        pytest.fail("a kernel was started for a command that is wrong")
+
+    monkeypatch.setattr(KernelProcess, "__init__", refuse)
+
+
+@pytest.mark.usefixtures("no_kernel")
+@pytest.mark.parametrize(
+    ("lang", "problem", "said"),
+    [
+        ("es", {"lab": "tinny"}, "no hay ningún laboratorio 'tinny': existen tiny"),
+        ("pt", {"lab": "tinny"}, "não há nenhum laboratório 'tinny': existem tiny"),
+        ("es", {"lab": "../tiny"}, "no hay ningún laboratorio"),
+        ("es", {"submissions": "absent"}, "no existe la carpeta"),
+        ("pt", {"submissions": "absent"}, "não existe"),
+        ("es", {"submissions": "file"}, "no es una carpeta"),
+        ("pt", {"submissions": "file"}, "não é uma pasta"),
+        ("es", {"submissions": "empty"}, "no contiene ninguna entrega"),
+        ("pt", {"submissions": "empty"}, "não contém nenhuma entrega"),
+        ("es", {"out": "file"}, "no es una carpeta: elige otro destino"),
+        ("pt", {"out": "file/out"}, "não é possível escrever em"),
+        ("es", {"out": "in/notas"}, "está dentro de las entregas"),
+        ("pt", {"out": "in"}, "está dentro das entregas"),
+        ("es", {"workers": 0}, "--workers 0"),
+        ("fr", {}, "idioma desconocido 'fr': usa uno de es, pt"),
+    ],
+)
+def test_a_wrong_command_is_one_line_and_does_nothing(terminal, tiny, tmp_path, lang, problem, said):
+    tiny.hand_in(tmp_path / "in", "ana")
+    (tmp_path / "empty").mkdir()
+    (tmp_path / "file").write_text("x")
+    submissions, out = (
+        tmp_path / problem.pop(name, default) for name, default in (("submissions", "in"), ("out", "out"))
+    )
+    before = sorted(tmp_path.rglob("*"))
+    status, output, complaint = terminal.grade(submissions, out, lang=lang, **problem)
+    assert (status, output) == (BAD_USAGE, "")
+    assert said in complaint
+    assert complaint.count("\n") == 1
+    assert sorted(tmp_path.rglob("*")) == before
+
+
+@pytest.mark.parametrize(
+    ("lang", "line", "summary"),
+    [
+        ("es", "ana: 5 de 5\n", "Prueba: 1 de 1 entregas calificadas."),
+        ("pt", "ana: 5 de 5\n", "Teste: 1 de 1 entregas avaliadas."),
+    ],
+)
+def test_all_graded_is_status_0(terminal, tiny, tmp_path, lang, line, summary):
+    tiny.hand_in(tmp_path / "in", "ana")
+    status, output, complaint = terminal.grade(tmp_path / "in", tmp_path / "out", lang=lang)
+    assert (status, complaint) == (ALL_GRADED, "")
+    assert line in output
+    assert summary in output
+    assert str(tmp_path / "out" / "grades.csv") in output
+
+
+def test_a_problem_is_status_1_with_its_line_and_the_rest_is_graded(terminal, tiny, tmp_path):
+    tiny.hand_in(tmp_path / "in", "[bold]ana")
+    (tmp_path / "in" / "bia").mkdir()
+    (tmp_path / "in" / "todo.zip").write_text("x")
+    status, output, complaint = terminal.grade(tmp_path / "in", tmp_path / "out")
+    assert status == PROBLEMS
+    assert "[bold]ana: 5 de 5\n" in output
+    assert "bia: sin cuaderno" in complaint
+    assert "no son entregas y quedaron fuera: todo.zip" in complaint
+    assert "1 de 2 entregas" in output
+
+
+def test_a_seed_repeats_a_grading_anywhere(terminal, tiny, tmp_path):
+    answer = "def add(a, b):\n    return a + b if a % 2 else 0"  # right for half of the inputs
+    for number in range(3):
+        tiny.hand_in(tmp_path / "in", f"learner-{number}", add=answer)
+    tables = []
+    for out in ("first", "second"):
+        terminal.grade(tmp_path / "in", tmp_path / out, seed=7)
+        tables.append((tmp_path / out / "grades.csv").read_bytes())
+    assert tables[0] == tables[1]
+
+
+def test_a_gradebook_of_another_version_of_the_lab_is_said(terminal, tiny, tmp_path, monkeypatch):
+    from graders.gradebook import CourseGradebook, GradebookError
+
+    def refuse(self, source):
+        raise GradebookError("RuntimeError: Cannot add or remove cells")
+
+    monkeypatch.setattr(CourseGradebook, "assign", refuse)
+    tiny.hand_in(tmp_path / "in", "ana")
+    status, _, complaint = terminal.grade(tmp_path / "in", tmp_path / "out")
+    assert status == PROBLEMS
+    assert "usa otra carpeta con --out" in complaint
+    assert "Cannot add or remove cells" in complaint
+
+
+@pytest.mark.parametrize(
+    ("answers", "status", "said"),
+    [
+        ({}, 0, "Soma. Pontuação: 2 de 2"),
+        ({"add": "def add(a, b):\n    raise ValueError(f'got {a}')"}, 1, "ValueError: got"),
+        ({"add": "def add(a, b):\n    import os; os._exit(0)"}, 1, "foi encerrado"),
+    ],
+)
+def test_the_self_check_from_outside_ends_with_a_status(tiny, tmp_path, answers, status, said):
+    console, complaints = (Console(file=io.StringIO(), width=40) for _ in range(2))
+    path = tiny.hand_in(tmp_path, "ana", "pt", **answers)
+    assert check(tiny.project, path, console, complaints) == status
+    assert said in console.file.getvalue()
+    assert "A avaliação usa outras entradas" in console.file.getvalue() or status == 0
+    assert complaints.file.getvalue() == ""
+
+
+@pytest.mark.usefixtures("no_kernel")
+@pytest.mark.parametrize(
+    ("content", "options", "said"),
+    [
+        (None, {}, "no se pudo leer"),
+        ("{", {}, "archivo dañado"),
+        ('{"cells": []}', {}, "no hay ningún laboratorio ''"),
+        ('{"cells": []}', {"lab_id": "tiny", "lang": "pt"}, "nenhuma célula avaliável"),
+        ('{"cells": []}', {"lang": "fr"}, "idioma desconocido"),
+    ],
+)
+def test_a_self_check_of_nothing_is_one_line_and_status_2(tiny, tmp_path, content, options, said):
+    console, complaints = (Console(file=io.StringIO(), width=40) for _ in range(2))
+    path = tmp_path / "x.ipynb"
+    if content is not None:
+        path.write_text(content)
+    assert check(tiny.project, path, console, complaints, **options) == 2
+    assert said in complaints.file.getvalue()
+    assert complaints.file.getvalue().count("\n") == 1
