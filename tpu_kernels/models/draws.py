@@ -9,10 +9,10 @@ from bisect import bisect_right
 from collections.abc import Sequence
 from typing import SupportsIndex
 
-from tpu_kernels.models.amounts import not_negative
 from tpu_kernels.models.checked_number import positive_number
 from tpu_kernels.models.matrix import whole
 from tpu_kernels.models.portable_math import exp, log
+from tpu_kernels.models.roofline.amounts import not_negative
 from tpu_kernels.phrases import phrase
 
 

@@ -1,6 +1,6 @@
 """A part of a whole, checked at the edge."""
 
-from tpu_kernels.models.amounts import not_negative
+from tpu_kernels.models.roofline.amounts import not_negative
 from tpu_kernels.phrases import phrase
 
 

@@ -10,7 +10,6 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tpu_kernels import messages
-from tpu_kernels.models.alpha_beta_fit import Line, rms
 from tpu_kernels.models.collective_cost import (
     Fit,
     FitRefusedError,
@@ -22,9 +21,10 @@ from tpu_kernels.models.collective_cost import (
     fit_piecewise,
     fits,
 )
-from tpu_kernels.models.floor_fit import Floor
+from tpu_kernels.models.collective_cost.alpha_beta_fit import Line, rms
+from tpu_kernels.models.collective_cost.floor_fit import Floor
+from tpu_kernels.models.collective_cost.piecewise_fit import NoBreakError, Piecewise
 from tpu_kernels.models.network import measurements
-from tpu_kernels.models.piecewise_fit import NoBreakError, Piecewise
 from tpu_kernels.models.quantity import Quantity
 
 MIB = 2**20

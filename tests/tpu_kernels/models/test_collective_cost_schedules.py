@@ -7,8 +7,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from tpu_kernels.models import collective_schedule as steps
 from tpu_kernels.models.collective_cost import Cost, cost, least_time, link
+from tpu_kernels.models.collective_cost import schedule as steps
 
 RANKS = st.integers(2, 11)
 POWERS = st.sampled_from([2, 4, 8, 16])

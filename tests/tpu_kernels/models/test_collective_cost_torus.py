@@ -9,8 +9,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tpu_kernels import messages
-from tpu_kernels.models import collective_schedule as steps
 from tpu_kernels.models.collective_cost import cost, hierarchical_cost, least_time, link, point_to_point, torus_cost
+from tpu_kernels.models.collective_cost import schedule as steps
 from tpu_kernels.models.network import measurements, number
 from tpu_kernels.models.quantity import Quantity
 from tpu_kernels.models.topology import Torus, cluster, torus, tpu_slice

@@ -11,7 +11,7 @@ from tpu_kernels import messages
 from tpu_kernels.models import collective_cost, network, topology
 from tpu_kernels.models.catalogue import Text, UnknownValueError
 from tpu_kernels.models.collective_cost import busbw
-from tpu_kernels.models.network_facts import document
+from tpu_kernels.models.network.facts import document
 from tpu_kernels.models.quantity import UNITS, Quantity
 from tpu_kernels.models.topology import gpu_machines
 

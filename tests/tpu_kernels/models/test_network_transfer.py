@@ -20,8 +20,8 @@ from tpu_kernels.models.network import (
     vpn,
     vpn_tunnels,
 )
+from tpu_kernels.models.network.transfer import readable
 from tpu_kernels.models.quantity import Quantity
-from tpu_kernels.models.transfer import readable
 
 PB, TB, TIB = 10**15, 10**12, 2**40
 FAST: dict[str, Any] = {"rtt": 0.01, "window": 2**28, "streams": 64}  # TCP that fills any line of these tests

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from tpu_kernels import messages
 from tpu_kernels.models import numerics
-from tpu_kernels.models.scientific_notation import scientific
+from tpu_kernels.models.numerics.scientific_notation import scientific
 
 NO_BREAK = "\N{NO-BREAK SPACE}"
 

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from tpu_kernels import messages
 from tpu_kernels.models import numerics
-from tpu_kernels.models.error_bounds import rounded_up
+from tpu_kernels.models.numerics.error_bounds import rounded_up
 
 STRATEGIES = ["sequential", "pairwise", "blocked", "kahan", "neumaier", "exact"]
 
@@ -98,7 +98,7 @@ def test_the_depth_is_the_most_additions_that_an_addend_meets(strategy: str, blo
         total.depth = 1 + max(getattr(one, "depth", 0), getattr(other, "depth", 0))
         return total
 
-    from tpu_kernels.models.accumulation import _blocked, _pairwise, _sequential
+    from tpu_kernels.models.numerics.accumulation import _blocked, _pairwise, _sequential
 
     for count in range(1, 40):
         addends = [Counted(1) for _ in range(count)]

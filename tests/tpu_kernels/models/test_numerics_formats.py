@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from tpu_kernels.models import numerics
-from tpu_kernels.models.number_formats import document
+from tpu_kernels.models.numerics.number_formats import document
 
 ORACLES: dict[str, Any] = {
     "fp64": np.float64,

@@ -12,7 +12,7 @@ import pytest
 
 from tpu_kernels.models import numerics
 from tpu_kernels.models.catalogue import Source
-from tpu_kernels.models.number_formats import cited, document
+from tpu_kernels.models.numerics.number_formats import cited, document
 
 FLOATS = [one.name for one in numerics.float_formats()]
 

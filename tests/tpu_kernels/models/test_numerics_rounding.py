@@ -15,7 +15,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tpu_kernels.models import numerics
-from tpu_kernels.models.float_format import exponent_of
+from tpu_kernels.models.numerics.float_format import exponent_of
 
 MILLION = 10**6
 SMALL = ["bf16", "fp16", "fp8_e4m3fn", "fp8_e5m2"]

@@ -10,9 +10,9 @@ from typing import Any
 
 import pytest
 
-from tpu_kernels.models import parallelism, roofline, transformer
-from tpu_kernels.models.activations import BLOCK, MATMULS, bytes_per_token, recomputed_flops, stored
-from tpu_kernels.models.parallelism import Plan, mesh_machine, plan, training_step
+from tpu_kernels.models import parallelism, roofline
+from tpu_kernels.models.parallelism import Plan, mesh_machine, plan, training_step, transformer
+from tpu_kernels.models.parallelism.activations import BLOCK, MATMULS, bytes_per_token, recomputed_flops, stored
 
 C, W = 4.59e14, 2 * 9e10
 V5P = roofline.custom("v5p", rates={"bf16": C}, levels={"ici": W, "hbm": 2.8e12}, capacities={"hbm": 96e9})

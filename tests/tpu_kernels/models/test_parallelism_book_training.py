@@ -12,9 +12,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from tpu_kernels.models import parallelism, roofline, transformer
-from tpu_kernels.models.activations import MLP
-from tpu_kernels.models.parallelism import Plan, TrainingStep, mesh_machine, plan, training_step
+from tpu_kernels.models import parallelism, roofline
+from tpu_kernels.models.parallelism import Plan, TrainingStep, mesh_machine, plan, training_step, transformer
+from tpu_kernels.models.parallelism.activations import MLP
 
 C, W, DCN = 4.59e14, 2 * 9e10, 6.25e9
 V5P = roofline.custom(

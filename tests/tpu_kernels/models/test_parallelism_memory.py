@@ -8,8 +8,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tpu_kernels import messages
-from tpu_kernels.models import parallelism, roofline, transformer
-from tpu_kernels.models.activations import (
+from tpu_kernels.models import parallelism, roofline
+from tpu_kernels.models.parallelism import States, Transformer, plan, training_step, transformer
+from tpu_kernels.models.parallelism.activations import (
     BLOCK,
     EVERYTHING,
     MATMULS,
@@ -20,7 +21,6 @@ from tpu_kernels.models.activations import (
     recomputed_flops,
     stored,
 )
-from tpu_kernels.models.parallelism import States, Transformer, plan, training_step
 
 MEGATRON = States(gradients="fp32", master="fp32")  # 2 + 4 + 12 bytes
 ZERO_PAPER = States(master="fp32")  # 2 + 2 + 12 bytes

@@ -9,7 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tpu_kernels.models import parallelism
-from tpu_kernels.models.pipeline import GPIPE, INTERLEAVED, ONE_F_ONE_B, Schedule
+from tpu_kernels.models.parallelism.pipeline import GPIPE, INTERLEAVED, ONE_F_ONE_B, Schedule
 
 Operation = tuple[str, int, int]  # forward or backward, microbatch, chunk
 

@@ -8,10 +8,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tpu_kernels import messages
-from tpu_kernels.models import parallelism, roofline, transformer
-from tpu_kernels.models.activations import BLOCK, SELECTIVE
-from tpu_kernels.models.collective_bytes import all_gather, all_reduce, all_to_all, reduce_scatter
-from tpu_kernels.models.parallelism import AXES, TrainingStep, mesh_machine, plan, training_step
+from tpu_kernels.models import parallelism, roofline
+from tpu_kernels.models.parallelism import AXES, TrainingStep, mesh_machine, plan, training_step, transformer
+from tpu_kernels.models.parallelism.activations import BLOCK, SELECTIVE
+from tpu_kernels.models.parallelism.collective_bytes import all_gather, all_reduce, all_to_all, reduce_scatter
 
 Blocks = list[dict[int, set[int]]]  # device -> block -> devices whose contribution it holds
 

@@ -7,8 +7,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tpu_kernels import messages
-from tpu_kernels.models import hardware, roofline, transformer
-from tpu_kernels.models.transformer import Transformer
+from tpu_kernels.models import hardware, roofline
+from tpu_kernels.models.parallelism import transformer
+from tpu_kernels.models.parallelism.transformer import Transformer
 
 # NVIDIA/Megatron-LM at 00caa53a, megatron/training/theoretical_memory_usage.py, read 2026-11-30, in its own terms.
 

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from tpu_kernels import messages
 from tpu_kernels.models import hardware, roofline
-from tpu_kernels.models.workload import VECTOR, Workload
+from tpu_kernels.models.roofline.workload import VECTOR, Workload
 
 SIZES = st.integers(min_value=1, max_value=4096)
 AMOUNTS = st.floats(min_value=1.0, max_value=1e15)

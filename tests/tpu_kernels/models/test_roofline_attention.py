@@ -8,7 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tpu_kernels.models import roofline
-from tpu_kernels.models.workload import VECTOR
+from tpu_kernels.models.roofline.workload import VECTOR
 
 SMALL = st.integers(min_value=1, max_value=12)
 

@@ -9,9 +9,10 @@ import math
 
 import pytest
 
-from tpu_kernels.models import hardware, roofline, transformer
-from tpu_kernels.models.amounts import itemsize
-from tpu_kernels.models.workload import Workload
+from tpu_kernels.models import hardware, roofline
+from tpu_kernels.models.parallelism import transformer
+from tpu_kernels.models.roofline.amounts import itemsize
+from tpu_kernels.models.roofline.workload import Workload
 
 BF16, INT8, HBM = 1.97e14, 3.94e14, 8.2e11
 V5E = roofline.custom("v5e", rates={"bf16": BF16, "int8": INT8}, levels={"hbm": HBM, "ici": 4.5e10})

@@ -9,9 +9,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tpu_kernels.models import roofline
-from tpu_kernels.models.amounts import BITS, itemsize
-from tpu_kernels.models.training_states import OPTIMISERS, States
-from tpu_kernels.models.workload import VECTOR
+from tpu_kernels.models.roofline.amounts import BITS, itemsize
+from tpu_kernels.models.roofline.training_states import OPTIMISERS, States
+from tpu_kernels.models.roofline.workload import VECTOR
 
 SMALL = st.integers(min_value=1, max_value=7)
 

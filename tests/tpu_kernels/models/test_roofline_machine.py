@@ -7,9 +7,9 @@ import pytest
 
 from tpu_kernels import messages
 from tpu_kernels.models import hardware, roofline
-from tpu_kernels.models.machine import FIELDS, ONE_WAY, SHARED, supplement
 from tpu_kernels.models.quantity import UNITS
-from tpu_kernels.models.workload import VECTOR
+from tpu_kernels.models.roofline.machine import FIELDS, ONE_WAY, SHARED, supplement
+from tpu_kernels.models.roofline.workload import VECTOR
 
 
 def test_rates_and_levels_are_those_of_the_catalogue() -> None:

@@ -7,9 +7,9 @@ all.
 
 import math
 
-from tpu_kernels.models.amounts import not_negative
 from tpu_kernels.models.checked_number import positive_number
 from tpu_kernels.models.quantity import Quantity
+from tpu_kernels.models.roofline.amounts import not_negative
 from tpu_kernels.models.share import positive_share
 from tpu_kernels.phrases import phrase
 

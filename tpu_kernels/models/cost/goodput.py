@@ -7,9 +7,9 @@ training, close to the MFU. Their product is the share of what the chips could h
 
 import math
 
-from tpu_kernels.models.amounts import not_negative
 from tpu_kernels.models.checked_number import positive_number
 from tpu_kernels.models.quantity import Quantity
+from tpu_kernels.models.roofline.amounts import not_negative
 from tpu_kernels.models.share import positive_share
 from tpu_kernels.phrases import phrase
 

@@ -7,12 +7,12 @@ import math
 from collections.abc import Iterable
 from typing import NamedTuple
 
-from tpu_kernels.models.amounts import not_negative
 from tpu_kernels.models.checked_number import positive_number
 from tpu_kernels.models.cost.checkpoint import best_interval
 from tpu_kernels.models.cost.interruptions import Interruptions
 from tpu_kernels.models.matrix import whole
 from tpu_kernels.models.quantity import Quantity
+from tpu_kernels.models.roofline.amounts import not_negative
 from tpu_kernels.phrases import phrase
 
 

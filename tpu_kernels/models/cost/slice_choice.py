@@ -4,7 +4,6 @@ from collections.abc import Callable, Iterable, Iterator
 from typing import NamedTuple
 
 from tpu_kernels.models import hardware
-from tpu_kernels.models.amounts import not_negative
 from tpu_kernels.models.catalogue import UnknownValueError
 from tpu_kernels.models.checked_number import positive_number
 from tpu_kernels.models.cost.checkpoint import best_interval, expected_goodput, mtti_of
@@ -12,6 +11,7 @@ from tpu_kernels.models.cost.published import slice_sizes
 from tpu_kernels.models.cost.rate import Rate, on_demand
 from tpu_kernels.models.cost.run_cost import RunCost, training_cost
 from tpu_kernels.models.matrix import whole
+from tpu_kernels.models.roofline.amounts import not_negative
 from tpu_kernels.models.share import positive_share
 from tpu_kernels.phrases import phrase
 

@@ -8,8 +8,8 @@ from collections.abc import Iterator, Sequence
 from heapq import heappop, heappush
 from typing import Final
 
-from tpu_kernels.models.amounts import not_negative
 from tpu_kernels.models.matrix import whole
+from tpu_kernels.models.roofline.amounts import not_negative
 from tpu_kernels.models.serving.cache_view import CacheView, ExactView, RememberedView
 from tpu_kernels.models.serving.endpoint import Endpoint
 from tpu_kernels.models.serving.job import Job

@@ -3,8 +3,8 @@
 from collections.abc import Iterable, Iterator, Sequence
 from typing import NamedTuple, TypeAlias
 
-from tpu_kernels.models.amounts import not_negative
 from tpu_kernels.models.matrix import whole
+from tpu_kernels.models.roofline.amounts import not_negative
 from tpu_kernels.phrases import phrase
 
 PICOSECONDS = 10**12  # time inside the simulator is a whole number of these: sums are exact in any order

@@ -7,8 +7,8 @@ Formulas as in the source of the llm-d router of 2026-08-22 (sources and values:
 from collections.abc import Sequence
 from typing import Final
 
-from tpu_kernels.models.amounts import not_negative, one_of
 from tpu_kernels.models.checked_number import positive_number
+from tpu_kernels.models.roofline.amounts import not_negative, one_of
 from tpu_kernels.models.serving.endpoint import Endpoint
 from tpu_kernels.models.serving.published import document, names, number
 from tpu_kernels.models.serving.request import Request

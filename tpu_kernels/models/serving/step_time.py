@@ -9,9 +9,9 @@ terms add up, with no overlap of computation and memory.
 from typing import NamedTuple
 
 from tpu_kernels.models import hardware
-from tpu_kernels.models.amounts import itemsize, not_negative
 from tpu_kernels.models.checked_number import positive_number
 from tpu_kernels.models.matrix import whole
+from tpu_kernels.models.roofline.amounts import itemsize, not_negative
 from tpu_kernels.models.serving.published import language_model
 from tpu_kernels.models.serving.request import PICOSECONDS
 from tpu_kernels.phrases import phrase

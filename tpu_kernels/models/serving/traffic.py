@@ -8,9 +8,9 @@ need no memory of their own.
 from collections.abc import Iterable, Iterator
 from typing import Final
 
-from tpu_kernels.models.amounts import not_negative
 from tpu_kernels.models.draws import Draws, Length, Popularity, as_length
 from tpu_kernels.models.matrix import whole
+from tpu_kernels.models.roofline.amounts import not_negative
 from tpu_kernels.models.serving.request import Prefix, Request, Session
 from tpu_kernels.models.share import share
 from tpu_kernels.phrases import phrase
