@@ -7,7 +7,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 READY := $(VENV)/ready
 
-.PHONY: serve build test lint check clean
+.PHONY: serve build test lint check pyodide clean
 
 serve: $(READY)
 	$(BIN)/sistolica serve
@@ -33,5 +33,9 @@ $(READY): pyproject.toml constraints.txt
 	PIP_CONSTRAINT=constraints.txt $(BIN)/python -m pip install --disable-pip-version-check --progress-bar on -q -e '.[lab,book,grade,dev]'
 	@touch $(READY)
 
+# The browser's Python, for the tests that compare it with ours. Needs Node 18 or newer.
+pyodide:
+	npm ci --prefix tests/pyodide --no-audit --no-fund
+
 clean:
-	rm -rf $(VENV) _build dist .pytest_cache .mypy_cache .ruff_cache .hypothesis
+	rm -rf $(VENV) tests/pyodide/node_modules _build dist .pytest_cache .mypy_cache .ruff_cache .hypothesis

@@ -34,6 +34,11 @@ UNITS = {
     "Hz": Unit("Hz"),
     "W": Unit("W"),
     "s": Unit("s", small=True),
+    "bit/s": Unit("bit/s"),
+    "pps": Unit("pps"),
+    "req/s": Unit("req/s", prefixed=False),
+    "tokens": Unit("tokens", prefixed=False),
+    "tokens/s": Unit("tokens/s", prefixed=False),
     "FLOP/byte": Unit("FLOP/B", prefixed=False),
     "OP/byte": Unit("OP/B", prefixed=False),
     # The words in these depend on the language: messages.toml, [unit].
@@ -41,12 +46,14 @@ UNITS = {
     "OP/cycle": Unit("op_per_cycle", prefixed=False),
     "bytes/cycle": Unit("bytes_per_cycle", prefixed=False),
     "cycles": Unit("cycles", prefixed=False),
+    "hours": Unit("hours", prefixed=False),
+    "days": Unit("days", prefixed=False),
     "USD/chip/hour": Unit("usd_per_chip_hour", prefixed=False),
     "USD/hour": Unit("usd_per_hour", prefixed=False),
     "count": Unit("", prefixed=False),
     "share": Unit("%", prefixed=False),
 }
-WORDED = {"FLOP/cycle", "OP/cycle", "bytes/cycle", "cycles", "USD/chip/hour", "USD/hour"}
+WORDED = {"FLOP/cycle", "OP/cycle", "bytes/cycle", "cycles", "hours", "days", "USD/chip/hour", "USD/hour"}
 MONEY = {"USD/chip/hour", "USD/hour"}
 
 

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from tpu_kernels import messages
 from tpu_kernels.models import systolic
 from tpu_kernels.models.hardware import chip
-from tpu_kernels.models.systolic_array import Operand, SystolicArray
+from tpu_kernels.models.systolic.array import Operand, SystolicArray
 
 SIZES = st.integers(min_value=1, max_value=6)
 INTEGERS = st.integers(min_value=-(10**30), max_value=10**30)

@@ -17,7 +17,7 @@ from tpu_kernels.models.picture import (
     text,
 )
 from tpu_kernels.models.quantity import Quantity
-from tpu_kernels.models.systolic_state import Cell, State
+from tpu_kernels.models.systolic.state import Cell, State
 from tpu_kernels.phrases import phrase
 
 CELL_WIDTH, CELL_HEIGHT, GAP = 76, 66, 8

@@ -1,10 +1,4 @@
-"""A weight-stationary systolic array, cycle by cycle: ``simulate(weights, inputs)``; and what one costs, by formula.
-
-Weights are ``K x N`` and stay; row ``k`` of the array takes column ``k`` of the inputs (``M x K``), held back ``k``
-cycles. In cycle ``t`` (the first is 0) cell ``(k, n)`` works on input row ``m = t - k - n``, and the result of that row
-leaves the bottom of column ``n`` in cycle ``m + (K - 1) + n``. The last leaves in cycle ``M + K + N - 3``, so the
-run takes ``M + K + N - 2`` cycles.
-"""
+"""The array at work: the cycles of one run, state by state, and what one costs by formula."""
 
 from collections import deque
 from collections.abc import Iterable, Iterator
@@ -15,28 +9,11 @@ from tpu_kernels.models.matrix import Matrix, checked_matrix, whole
 from tpu_kernels.models.numerals import NO_BREAK_SPACE, Number, number
 from tpu_kernels.models.picture import Picture
 from tpu_kernels.models.quantity import Quantity
-from tpu_kernels.models.systolic_array import Operand, Skew, SystolicArray
-from tpu_kernels.models.systolic_picture import draw_cycle, draw_filmstrip, draw_occupancy
-from tpu_kernels.models.systolic_state import Cell, Departure, State
-from tpu_kernels.models.systolic_tiles import TiledRun, matmul, tiled_cycles, utilisation
+from tpu_kernels.models.systolic.array import Operand, Skew, SystolicArray
+from tpu_kernels.models.systolic.drawing import draw_cycle, draw_filmstrip, draw_occupancy
+from tpu_kernels.models.systolic.state import Cell, Departure, State
 from tpu_kernels.models.table import Table, TableCell
 from tpu_kernels.phrases import phrase
-
-__all__ = [
-    "Cell",
-    "Departure",
-    "Picture",
-    "State",
-    "TiledRun",
-    "Trace",
-    "cycle_count",
-    "matmul",
-    "operand_reads_per_mac",
-    "result_writes_per_mac",
-    "simulate",
-    "tiled_cycles",
-    "utilisation",
-]
 
 
 def cycle_count(rows: int, columns: int, length: int) -> int:

@@ -6,7 +6,7 @@ from typing import NamedTuple
 from tpu_kernels.models.matrix import Matrix, checked_matrix, whole, width
 from tpu_kernels.models.numerals import Number
 from tpu_kernels.models.quantity import Quantity
-from tpu_kernels.models.systolic_array import FallingWeight, Operand, Skew, SystolicArray
+from tpu_kernels.models.systolic.array import FallingWeight, Operand, Skew, SystolicArray
 from tpu_kernels.phrases import phrase
 
 
