@@ -123,4 +123,6 @@ def _capitalisable(pattern: str) -> str:
 def _with_plural(english: str) -> str:
     if english.endswith("y"):
         return rf"{_phrase(english[:-1])}(?:y|ies)"
-    return rf"{_phrase(english)}(?:e?s)?"
+    if english.endswith(("s", "x", "z", "ch", "sh")):
+        return rf"{_phrase(english)}(?:es)?"
+    return rf"{_phrase(english)}s?"  # not "es": *gradientes* is no plural of gradient

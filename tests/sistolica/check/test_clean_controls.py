@@ -43,6 +43,7 @@ PARAGRAPHS = {
         "No Cloud TPU e no Google Cloud há mais.",
     ),
     "a name that opens a sentence": ("Cloud TPU cobra por hora.", "Cloud TPU é cobrada por hora."),
+    "a plural that is no English one": ("Suma los gradientes.", "Some os gradientes todos."),
     "English that one language keeps": ("Guarda un checkpoint nuevo.", "Grave um checkpoint novo."),
     "English in code and in a label": (
         "Mira `throughput` y {ref}`esto <tpu-array>`.",
