@@ -105,5 +105,5 @@ def test_outcome_counts_what_was_compared_and_repeats(course: "Course") -> None:
     outcome = run(Project(course.root))
     assert outcome == run(Project(course.root))
     assert outcome.sound
-    expected = {"pages": 6, "cells": 4, "quiz questions": 1, "quiz options": 3, "tables": 1, "messages": 2, "terms": 8}
+    expected = {"pages": 6, "cells": 4, "quiz questions": 1, "quiz options": 3, "tables": 1, "messages": 2, "terms": 9}
     assert {what: outcome.counts[what] for what in expected} == expected
