@@ -17,6 +17,7 @@ from filelock import FileLock, Timeout
 from nbformat import NotebookNode
 
 from graders.execute import Executed, execute
+from graders.explain import points_text
 from graders.feedback import Feedback, incidents
 from graders.gradebook import CourseGradebook, GradebookBusyError
 from graders.intake import Submission
@@ -28,6 +29,9 @@ from graders.process import Runner
 from graders.rebuild import Rebuilt, rebuild
 from graders.report import ExerciseResult
 from graders.table import Row, write_table
+
+MAX_SENTENCE = 300  # characters of one thing said about a submission
+MAX_SAID = 20  # such things
 
 
 @dataclass(frozen=True)
@@ -89,7 +93,7 @@ class Batch:
     ) -> None:
         self.lab = lab
         self._masters = masters
-        self._out = out
+        self._out = out.absolute()  # nbgrader changes the working folder
         self._lang = lang
         self._salt = salt
         self._workers = workers
@@ -98,8 +102,9 @@ class Batch:
     def run(self, submissions: Sequence[Submission]) -> Iterator[Grade]:
         """Grade all, giving each grade as it is final; the table is written after the last.
 
-        Raises :class:`~graders.gradebook.GradebookError` when the gradebook cannot be used at all, and its
-        :class:`GradebookBusyError` when another grading is using ``out``.
+        Raises :class:`~graders.gradebook.GradebookError` when the gradebook cannot be used at all, its
+        :class:`GradebookBusyError` when another grading is using ``out``, and ``OSError`` when ``out`` cannot be
+        written to.
         """
         (self._out / "feedback").mkdir(parents=True, exist_ok=True)
         with _alone_in(self._out):
@@ -115,7 +120,8 @@ class Batch:
 
     def _attempts(self, submissions: Sequence[Submission], salt: str) -> Iterator[_Attempt]:
         runners: SimpleQueue[Runner] = SimpleQueue()
-        made = [self._new_runner() for _ in range(self._workers)]
+        workers = min(self._workers, len(submissions))
+        made = [self._new_runner() for _ in range(workers)]
         for runner in made:
             runners.put(runner)
 
@@ -126,11 +132,14 @@ class Batch:
             finally:
                 runners.put(runner)
 
-        pool = ThreadPoolExecutor(self._workers)
+        pool = ThreadPoolExecutor(workers)
         try:
             yield from pool.map(attempt, submissions)
         finally:
-            pool.shutdown(wait=True, cancel_futures=True)
+            pool.shutdown(wait=False, cancel_futures=True)
+            for runner in made:
+                runner.stop()  # left early, say by Ctrl-C: who is being graded would else be waited for
+            pool.shutdown(wait=True)
             for runner in made:
                 runner.close()
 
@@ -156,11 +165,12 @@ class Batch:
         results = attempt.executed.results if attempt.executed else ()
         score = sum(result.score for result in results)
         status, values = attempt.status, attempt.values or {}
+        earlier: float | None = None
         try:
             if attempt.executed is not None and attempt.rebuilt is not None:
                 score = gradebook.record(submission.key, attempt.rebuilt.notebook, attempt.executed.notebook)
             else:
-                gradebook.enrol(submission.key)
+                earlier = gradebook.enrol(submission.key)
             self._write_feedback(attempt, score)
         except GradebookBusyError:
             raise
@@ -168,13 +178,20 @@ class Batch:
             status, values = GRADER_FAULT, {"reason": f"{type(error).__name__}: {error}"}
         problem = [phrase(f"status.{status}", lang=self._lang, **values)] if status != OK else []
         problem += [f"[{result.exercise}: {result.fault}]" for result in results if result.fault]
-        remark = " ".join([*problem, *self._said(attempt, self._lang)])
+        if earlier is not None:
+            kept = phrase("notice.earlier", lang=self._lang, score=points_text(earlier, self._lang))
+            problem.append(f"({kept})")
+        remark = " ".join([*map(_brief, problem), *self._said(attempt, self._lang)])
         return Grade(submission.learner, submission.key, lang, status, remark, score, results)
 
     def _said(self, attempt: _Attempt, lang: str) -> list[str]:
         notices = [*attempt.submission.notices, *(attempt.rebuilt.notices if attempt.rebuilt else ())]
         said = [phrase(f"notice.{notice.key}", lang=lang, **notice.values) for notice in notices]
-        return said + (incidents(attempt.executed.notebook, lang) if attempt.executed else [])
+        if attempt.executed is not None:
+            said += incidents(attempt.executed.notebook, attempt.executed.results, lang)
+        if len(said) > MAX_SAID:
+            said[MAX_SAID:] = [phrase("notice.more", lang=lang, count=len(said) - MAX_SAID)]
+        return list(map(_brief, said))
 
     def _write_feedback(self, attempt: _Attempt, score: float) -> None:
         lang = attempt.rebuilt.lang if attempt.rebuilt else self._lang
@@ -199,6 +216,12 @@ class Batch:
         return Row(grade.learner, grade.lang, grade.score, grade.status, grade.remark, points)
 
 
+def _brief(sentence: str) -> str:
+    """On one line, and not endless: names, numbers of cells and messages of exceptions are the learner's."""
+    line = " ".join(sentence.split())
+    return line if len(line) <= MAX_SENTENCE else f"{line[:MAX_SENTENCE]}…"
+
+
 @contextlib.contextmanager
 def _alone_in(out: Path) -> Iterator[None]:
     """Two gradings into one folder would mix their grades."""
@@ -215,9 +238,13 @@ def _alone_in(out: Path) -> Iterator[None]:
 
 def _settled_salt(path: Path, salt: str | None) -> str:
     """The salt to use, kept in ``path``: who reads it can work out the hidden inputs."""
-    if salt is None:
-        salt = path.read_text(encoding="utf-8").strip() if path.exists() else secrets.token_hex(16)
-    descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600)
-    with os.fdopen(descriptor, "w", encoding="utf-8") as file:
-        file.write(f"{salt}\n")
+    kept = path.read_text(encoding="utf-8").strip() if path.exists() else ""
+    salt = salt or kept or secrets.token_hex(16)  # an empty one would be anybody's guess
+    if salt != kept:
+        partial = path.with_name(path.name + ".part")
+        partial.unlink(missing_ok=True)
+        descriptor = os.open(partial, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
+        with os.fdopen(descriptor, "w", encoding="utf-8") as file:
+            file.write(f"{salt}\n")
+        partial.replace(path)
     return salt

@@ -2,7 +2,8 @@
 
 All cells run before any check asks anything, so nothing that a cell prints can quote a check's input; each check then
 sees the names as they were at its own place in the notebook. What the learner's code prints while it is being asked is
-dropped, and a test cell gets exactly one output, the score, written here.
+dropped, and a test cell gets exactly one output, the score, written here. When a call ends the process, the cells run
+again in another one for the exercises still to come, and what they print then is dropped too.
 """
 
 import math
@@ -18,12 +19,14 @@ from nbformat import NotebookNode, v4
 from graders.judge import disclosed, judge
 from graders.lab import Lab
 from graders.learner import KernelLearner, ProcessDiedError
+from graders.outputs import MAX_NOTEBOOK, fitting
 from graders.process import CellRun, Process, Runner
 from graders.report import ExerciseResult
 from graders.seed import generator
 
 NOTEBOOK_S = 300.0  # for all the cells of a notebook together, checks apart
-MAX_REPLAYS = 2
+REPLAYS_S = 300.0  # for all that runs again
+MAX_REPLAYS = 2  # after a cell that ends the process
 
 
 @dataclass(frozen=True)
@@ -47,7 +50,7 @@ def execute(
     """Run and judge ``notebook`` for ``learner`` (the key that seeds the inputs), with ``files`` in its folder.
 
     ``published``: the inputs are no secret, so the results keep the learner's own error messages. A cell that fails or
-    runs out of time costs itself; one that ends the kernel costs what comes after it.
+    runs out of time costs itself, one that ends the kernel what comes after it, a call that ends it its own exercise.
     """
     done: NotebookNode = nbformat.from_dict(notebook)
     steps = [cell for cell in done.cells if cell.cell_type == "code"]
@@ -56,9 +59,10 @@ def execute(
         runs = cells.run()
         for cell in steps:
             cell.outputs, cell.execution_count = [], None
+        room = MAX_NOTEBOOK
         for cell, run in zip(steps, runs, strict=False):
             cell.metadata.setdefault("sistolica", {})["status"] = run.status
-            cell.outputs = run.outputs
+            cell.outputs, room = fitting(run.outputs, room, lang)
         results = _judge_all(lab, learner, salt, cells)
     finally:
         cells.close()
@@ -99,38 +103,58 @@ class _Cells:
         self._lang = lang
         self._files = files
         self._process: Process | None = None
+        self._count = len(steps)
         self._reached: set[str] = set()
+        self._fell = False  # in a call
+        self._replays_s = REPLAYS_S
 
     def run(self) -> list[CellRun]:
         """Run the cells until the end or until one ends the kernel; what each gave, as far as they were reached."""
-        runs = self._attempt(len(self._steps))
+        runs = self._attempt(NOTEBOOK_S)
         again = runs
         for _ in range(MAX_REPLAYS):
             if not again or again[-1].status != "died":
                 break
             # The checks before the fatal cell can still be made: run what came before it once more.
-            again = self._attempt(len(again) - 1)
+            self._count = len(again) - 1
+            again = self._replay()
         return runs
 
     def learner(self, exercise: str) -> KernelLearner:
         """The learner as the check of ``exercise`` sees them: gone, where the cells never got to its place."""
-        assert self._process is not None
         place = f"{exercise}-check"
-        ask = self._process.ask if place in self._reached else _gone
+        if self._fell and place in self._reached and self._replays_s > 0:
+            self._replay()
+        assert self._process is not None
+        ask = self._ask if place in self._reached else _gone
         return KernelLearner(ask, place, self._lab.exercises[exercise].time_limit_s, self._process.backend)
 
     def close(self) -> None:
         if self._process is not None:
             self._process.close()
 
-    def _attempt(self, count: int) -> list[CellRun]:
+    def _ask(self, request: str, timeout_s: float) -> str:
+        assert self._process is not None
+        try:
+            return self._process.ask(request, timeout_s)
+        except ProcessDiedError:
+            self._fell = True
+            raise
+
+    def _replay(self) -> list[CellRun]:
+        began = time.monotonic()
+        runs = self._attempt(self._replays_s)
+        self._replays_s -= time.monotonic() - began
+        return runs
+
+    def _attempt(self, seconds: float) -> list[CellRun]:
         self.close()
         self._process, folder = self._runner.start(self._lang)
         _copy(self._files, folder)
-        self._reached = set()
+        self._reached, self._fell = set(), False
         runs: list[CellRun] = []
-        deadline = time.monotonic() + NOTEBOOK_S
-        for cell in self._steps[:count]:
+        deadline = time.monotonic() + seconds
+        for cell in self._steps[: self._count]:
             runs.append(self._step(cell, self._process, deadline))
             if runs[-1].status == "died":
                 break

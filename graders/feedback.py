@@ -12,21 +12,18 @@ from pathlib import Path
 from typing import Any
 
 import jinja2
-import nh3
 from markupsafe import Markup
 from nbformat import NotebookNode
 
 from graders.explain import help_texts, points_text
 from graders.lab import Lab
+from graders.learner import DIED
 from graders.markup import inline
 from graders.phrases import phrase
 from graders.rebuild import ANSWER, EXTRA
 from graders.report import ExerciseResult
+from graders.sanitised import harmless
 
-# Structure of tables and text; no attribute, address, heading, form or style of the learner's survives.
-_TAGS = {"table", "thead", "tbody", "tfoot", "tr", "th", "td", "caption"}
-_TAGS |= {"p", "br", "pre", "code", "b", "strong", "i", "em", "sub", "sup", "ul", "ol", "li", "span", "div"}
-_ATTRIBUTES = {"td": {"colspan", "rowspan"}, "th": {"colspan", "rowspan"}}
 _CELL_FILE = re.compile(r"\(\d+\.py, line (?P<line>\d+)\)")
 _INCIDENTS = ("timeout", "flood", "died", "not-run")  # an error is one too, in an answer cell
 
@@ -64,8 +61,11 @@ class Feedback:
         )
 
 
-def incidents(notebook: NotebookNode, lang: str) -> list[str]:
-    """A sentence for each cell that was stopped, was not run, ended the kernel, or was to answer and failed."""
+def incidents(notebook: NotebookNode, results: Sequence[ExerciseResult], lang: str) -> list[str]:
+    """A sentence for each cell that was stopped, was not run, ended the kernel, or was to answer and failed.
+
+    And one for the functions that ended the kernel when they were called.
+    """
     said = []
     for cell in notebook.cells:
         about = cell.metadata.get("sistolica", {})
@@ -78,6 +78,10 @@ def incidents(notebook: NotebookNode, lang: str) -> list[str]:
             # A syntax error names the file that the kernel made of the cell; its line is what helps.
             what = _CELL_FILE.sub(lambda at: phrase("cell.line", lang=lang, line=at["line"]), what)
             said.append(phrase("cell.error", lang=lang, cell=name, what=what))
+    errors_in = [outcome.error for result in results for outcome in result.outcomes if outcome.error]
+    fell = dict.fromkeys(error["function"] for error in errors_in if error["kind"] == DIED)
+    if fell and not any(cell.metadata.get("sistolica", {}).get("status") == "died" for cell in notebook.cells):
+        said.append(phrase("notice.fell", lang=lang, functions=", ".join(f"`{function}`" for function in fell)))
     return said
 
 
@@ -127,7 +131,7 @@ def _shown_output(output: NotebookNode) -> dict[str, Any] | None:
         if mime in data:
             return {"kind": "image", "value": f"data:{mime};base64,{''.join(data[mime].split())}"}
     if "text/html" in data:
-        cleaned = nh3.clean(data["text/html"], tags=_TAGS, attributes=_ATTRIBUTES, url_schemes=set())
+        cleaned = harmless(data["text/html"])
         if cleaned.strip():
             return {"kind": "html", "value": Markup(cleaned)}
     return {"kind": "text", "value": data["text/plain"]} if data.get("text/plain") else None

@@ -21,13 +21,16 @@ if "rfc3987_syntax" not in sys.modules:
 
 import nbformat
 from nbformat import NotebookNode
-from nbgrader.api import Gradebook
+from nbgrader.api import Gradebook, MissingEntry
 from nbgrader.converters import Autograde, GenerateAssignment
 from nbgrader.converters.base import NbGraderException
 from nbgrader.coursedir import CourseDirectory
 from nbgrader.preprocessors import AssignLatePenalties, CheckCellMetadata, SaveAutoGrades
-from sqlalchemy.exc import OperationalError
+from sqlalchemy.exc import DatabaseError
 from traitlets.config import LoggingConfigurable
+
+# nbgrader logs a failed transaction here, traceback and all, and then raises it, which is where we hear of it.
+logging.getLogger("tornado.application").addHandler(logging.NullHandler())
 
 LOCK_WAIT_S = 30
 _EXCEPTION_LINE = re.compile(r"^[\w.]+: .*$", re.MULTILINE)
@@ -50,7 +53,8 @@ class CourseGradebook:
         self.folder = folder.resolve()
         self.lab_id = lab_id
         self.folder.mkdir(parents=True, exist_ok=True)
-        self._url = f"sqlite:///{self.folder / 'gradebook.db'}?timeout={LOCK_WAIT_S}"
+        self._database = self.folder / "gradebook.db"
+        self._url = f"sqlite:///{self._database}?timeout={LOCK_WAIT_S}"
         self._heard = _Heard()
         log = logging.Logger("nbgrader")  # of our own: what nbgrader logs is for us, not for the instructor's screen
         log.addHandler(self._heard)
@@ -60,6 +64,7 @@ class CourseGradebook:
         config = self.folder / "nbgrader_config.py"
         if not config.exists():
             config.write_text(_CONFIG, encoding="utf-8")
+        self._create()
 
     def assign(self, source: NotebookNode) -> None:
         """Make the lab known, from its source notebook. Repeating it with the same cells changes nothing.
@@ -86,10 +91,27 @@ class CourseGradebook:
         with self._open() as gradebook:
             return float(gradebook.find_submission(self.lab_id, student).score)
 
-    def enrol(self, student: str) -> None:
-        """Make the learner known, also one whose submission could not be graded."""
+    def enrol(self, student: str) -> float | None:
+        """Make the learner known, also one whose submission could not be graded.
+
+        The score that the gradebook holds from an earlier submission, if there is one: it is left as it is.
+        """
         with self._open() as gradebook:
             gradebook.update_or_create_student(student)
+            try:
+                return float(gradebook.find_submission(self.lab_id, student).score)
+            except MissingEntry:
+                return None
+
+    def _create(self) -> None:
+        """Make the database whole or not at all: nbgrader never finishes one that lacks its own version number."""
+        if self._database.exists():
+            return
+        partial = self._database.with_name("gradebook.db.part")
+        partial.unlink(missing_ok=True)
+        with _own_programs_on_path(), _said_plainly(), Gradebook(f"sqlite:///{partial}", self._course.course_id):
+            pass
+        partial.replace(self._database)
 
     @contextlib.contextmanager
     def _open(self) -> Iterator[Any]:
@@ -135,13 +157,9 @@ def _said_plainly() -> Iterator[None]:
         with warnings.catch_warnings():
             warnings.filterwarnings("ignore", message=r"Object of type <Submitted\w+> not in session")
             yield
-    except NbGraderException as error:
-        busy = "OperationalError" in str(error)
-        raise (GradebookBusyError if busy else GradebookError)(str(error)) from error
-    except OperationalError as error:
-        raise GradebookBusyError(str(error.orig)) from error
-    except RuntimeError as error:  # nbgrader's word for a changed assignment
-        raise GradebookError(str(error)) from error
+    except (NbGraderException, DatabaseError, RuntimeError) as error:  # RuntimeError: its word for a changed assignment
+        reason = str(error.orig if isinstance(error, DatabaseError) else error)
+        raise (GradebookBusyError if "database is locked" in reason else GradebookError)(reason) from error
 
 
 @contextlib.contextmanager

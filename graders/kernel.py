@@ -7,6 +7,7 @@ import signal
 import subprocess
 import sys
 import tempfile
+import threading
 import time
 from pathlib import Path
 from typing import Any
@@ -19,6 +20,7 @@ from graders.injection import ask_expression, checkpoint_code, set_up_code
 from graders.learner import ProcessDiedError, ProcessTimeoutError
 from graders.outputs import OutputBox
 from graders.process import CellRun, Limits, Process
+from graders.removal import remove_tree
 
 MAX_REPLY = 100 * 2**20  # characters; more than any plain-data message may hold
 _POLL_MS = 100
@@ -31,13 +33,24 @@ class KernelRunner:
     def __init__(self, limits: Limits | None = None) -> None:
         self._limits = limits or Limits()
         self._spare: KernelProcess | None = None
+        self._current: KernelProcess | None = None
+        self._stopped = threading.Event()
 
     def start(self, lang: str) -> tuple[Process, Path]:
-        process = self._spare or KernelProcess(self._limits)
+        if self._stopped.is_set():
+            raise ProcessDiedError("grading was interrupted")
+        self._current = process = self._spare or KernelProcess(self._limits)
         self._spare = None
+        if self._stopped.is_set():  # meanwhile, without seeing this one
+            process.kill()
         process.wait_until_ready(lang)
         self._spare = KernelProcess(self._limits)
         return process, process.folder
+
+    def stop(self) -> None:
+        self._stopped.set()
+        if self._current is not None:
+            self._current.kill()
 
     def close(self) -> None:
         if self._spare is not None:
@@ -110,14 +123,20 @@ class KernelProcess:
         except (KeyError, TypeError, ValueError):  # only the learner's code can have made it so
             return ""
 
+    def kill(self) -> None:
+        """End it at once, whoever is waiting for it."""
+        if not self._closed:  # the number of a group that has ended may become somebody else's
+            with contextlib.suppress(ProcessLookupError):
+                os.killpg(self._process.pid, signal.SIGKILL)
+
     def close(self) -> None:
-        if self._closed:  # the number of a group that has ended may become somebody else's
+        if self._closed:
             return
+        self.kill()
         self._closed = True
-        with contextlib.suppress(ProcessLookupError):
-            os.killpg(self._process.pid, signal.SIGKILL)
         self._process.wait()
         self._client.stop_channels()
+        remove_tree(Path(self._home.name))
         self._home.cleanup()
 
     def _execute(

@@ -9,6 +9,7 @@ import numpy as np
 
 from graders.harness import Harness
 from graders.plain import PlainDataError, dumps, loads
+from graders.printable import plain_text
 
 # What may go wrong in the learner's code, as the messages' keys name it ([error] in messages.toml).
 MISSING = "missing"  # no function of that name
@@ -101,7 +102,7 @@ def _read_error(name: str, error: Any) -> LearnerError:
         }:
             if kind == RAISED and type_name == "NotImplementedError":
                 kind = NOT_WRITTEN
-            return LearnerError(kind, name, type_name[:80], message, line, code)
+            return LearnerError(kind, name, type_name[:80], plain_text(message), line, plain_text(code))
     return LearnerError(GARBLED, name)
 
 

@@ -1,24 +1,26 @@
-"""What a cell printed and showed, kept small: caps on text, on images and on the number of outputs."""
+"""What a cell printed and showed, kept small and harmless: caps on text, on images and on the number of outputs."""
 
 import base64
 import binascii
-import re
+import json
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
 from nbformat import NotebookNode, v4
 
 from graders.phrases import phrase
+from graders.printable import plain_text
+from graders.sanitised import harmless
 
 MAX_TEXT = 64 * 2**10  # characters of a cell, over all its outputs
 MAX_IMAGE = 512 * 2**10  # bytes of base64 of one image
 MAX_OUTPUTS = 100
+MAX_NOTEBOOK = 2 * 2**20  # characters of the outputs of a notebook together, images included
 
 # Mime types that feedback can show; a notebook's other representations are dropped.
 _TEXT_MIMES = ("text/plain", "text/html")
 _IMAGE_MIMES = {"image/png": b"\x89PNG\r\n\x1a\n", "image/jpeg": b"\xff\xd8\xff"}
-_ANSI = re.compile(r"\x1b(?:\[[0-?]*[ -/]*[@-~]|\][^\x07\x1b]*(?:\x07|\x1b\\)|[@-Z\\-_])")
-_CONTROL = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f]")
 
 
 @dataclass
@@ -71,12 +73,14 @@ class OutputBox:
             if not isinstance(value, str):
                 continue
             if mime in _TEXT_MIMES:
-                kept[mime] = self._cut(value)
+                text = self._cut(value)
+                # formgrader shows a page of what is kept here, and trusts it
+                kept[mime] = harmless(text) if mime == "text/html" else text
                 continue
             self.received += len(value)
             if mime in _IMAGE_MIMES and len(value) <= MAX_IMAGE and _is_image(mime, value):
                 kept[mime] = value
-        if kept:
+        if any(kept.values()):
             self._append(v4.new_output("display_data", data=kept))
 
     def _append(self, output: NotebookNode) -> None:
@@ -93,10 +97,19 @@ class OutputBox:
         return shown
 
 
-def plain_text(written: str) -> str:
-    """Text without terminal escapes, other control characters or lone surrogates."""
-    visible = _ANSI.sub("", written).encode("utf-8", "replace").decode("utf-8")
-    return _CONTROL.sub("", visible)
+def fitting(outputs: Sequence[NotebookNode], room: int, lang: str) -> tuple[list[NotebookNode], int]:
+    """The first of ``outputs`` that fit in ``room`` characters, and the room that they leave.
+
+    The first one that does not fit gives way to a line that says so; after it there is no room for anything.
+    """
+    kept: list[NotebookNode] = []
+    for output in outputs if room else ():
+        room -= len(json.dumps(output))
+        if room <= 0:
+            said = phrase("output.too-much", lang=lang)
+            return [*kept, v4.new_output("stream", name="stdout", text=f"{said}\n")], 0
+        kept.append(output)
+    return kept, room
 
 
 def _is_image(mime: str, encoded: str) -> bool:

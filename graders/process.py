@@ -54,5 +54,8 @@ class Runner(Protocol):
     def start(self, lang: str) -> tuple[Process, Path]:
         """A fresh process that speaks ``lang``, and its working folder, where the learner's data files go."""
 
+    def stop(self) -> None:
+        """End the process in use and start no other: from another thread, whose learner is being waited for."""
+
     def close(self) -> None:
-        """End what is still running."""
+        """End what is still running, once nobody uses it."""

@@ -69,4 +69,8 @@ def equal(got: Any, want: Any) -> bool:
         return isinstance(got, list) and len(got) == len(want) and all(map(equal, got, want))
     if isinstance(got, list | dict | str) or got is None:
         return type(got) is type(want) and bool(got == want)
+    if isinstance(got, np.ndarray) and got.ndim == 0:  # one number of numpy's
+        got = got.item()
+    if isinstance(got, int | float) and isinstance(want, int | float):
+        return got == want  # exact, where numpy compares an int64 with a float as floats
     return bool(np.array_equal(got, want))

@@ -9,8 +9,8 @@ from rich.console import Console
 from rich.markup import escape
 
 from graders.lab import LabError
-from sistolica.lesson.errors import LessonError
-from sistolica.project import NoProjectError, find_project
+from sistolica.faults import CourseError
+from sistolica.project import find_project
 from tpu_kernels import messages
 
 app = typer.Typer(no_args_is_help=True, pretty_exceptions_enable=False, add_completion=False)
@@ -121,8 +121,10 @@ def main() -> None:
     """Entry point: a fault that we can name is one clear line on stderr and exit status 2."""
     try:
         app()
-    except (LessonError, LabError, NoProjectError, messages.UnknownLanguageError) as error:
+    except (CourseError, LabError, messages.UnknownLanguageError) as error:
         _end(str(error))
+    except ModuleNotFoundError as error:  # installed for its self-checks only, as on Colab
+        _end(f"this command needs {error.name}, which is not installed; run it in a checkout, after make build")
     except OSError as error:  # a folder that cannot be written to, a disk that is full
         if error.filename is None:
             raise

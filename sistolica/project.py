@@ -3,8 +3,10 @@
 from dataclasses import dataclass
 from pathlib import Path
 
+from sistolica.faults import CourseError
 
-class NoProjectError(Exception):
+
+class NoProjectError(CourseError):
     """The command was run outside the course's folder."""
 
 

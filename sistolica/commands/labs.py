@@ -55,8 +55,9 @@ def release(
         path.parent.mkdir(parents=True, exist_ok=True)
         path.write_text(nbformat.writes(notebook) + "\n", encoding="utf-8")
     _remember(out / MANIFEST, list(notebooks))
-    key = "release.done" if len(notebooks) > 1 else "release.done-one"
-    console.print(escape(phrase(key, lang=lang, count=len(notebooks), out=out)), soft_wrap=True, highlight=False)
+    console.print(
+        escape(phrase("release.done", lang=lang, count=len(notebooks), out=out)), soft_wrap=True, highlight=False
+    )
     return 0
 
 

@@ -2,8 +2,10 @@
 
 from pathlib import Path
 
+from sistolica.faults import CourseError
 
-class LessonError(Exception):
+
+class LessonError(CourseError):
     """A fault in a lesson's source.
 
     Attributes: ``file``, ``line`` (1-based), ``problem`` (what was got and what was expected), ``cure`` (what to do).

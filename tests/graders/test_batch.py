@@ -7,15 +7,21 @@ import os
 import sqlite3
 import subprocess
 import sys
+import time
+from pathlib import Path
 
 import nbformat
 import pytest
 from nbgrader.api import Gradebook
 
-from graders.batch import Batch
+from graders.batch import MAX_SAID, MAX_SENTENCE, Batch
 from graders.gradebook import CourseGradebook, GradebookBusyError, GradebookError
 from graders.intake import read_submissions
+from graders.kernel import KernelRunner
+from graders.learner import ProcessDiedError
+from graders.process import Limits
 
+RIGHT = "def add(a, b):\n    return a + b"
 WRONG = "def add(a, b):\n    return a - b"
 
 
@@ -221,3 +227,114 @@ def test_the_first_gradebook_is_made_with_any_path(tmp_path):
     )
     assert (run.returncode, run.stderr) == (0, "")
     assert (tmp_path / "gradebook.db").is_file()
+
+
+def test_folders_may_be_named_from_where_the_command_runs(tiny, tmp_path, monkeypatch):
+    for name in ("ana", "bia"):
+        path = tiny.hand_in(
+            tmp_path / "in", name, add="import time\ntime.sleep(2)\nn = int(open('t.txt').read())\n" + RIGHT
+        )
+        path.with_name("t.txt").write_text("0")
+    monkeypatch.chdir(tmp_path)
+    grades = grade(tiny, Path("in"), Path("out"))
+    assert [(one.learner, one.status, one.score) for one in grades] == [("ana", "ok", 5.0), ("bia", "ok", 5.0)]
+    assert set(rows_of(tmp_path / "out")) == {"ana", "bia"}
+
+
+def test_what_is_said_of_one_submission_has_an_end(tiny, tmp_path):
+    tiny.hand_in(tmp_path / "in", "ana", add="raise ValueError('x' * 50_000 + '\\n' * 50 + 'y')")
+    (one,) = grade(tiny, tmp_path / "in", tmp_path / "out")
+    assert "ValueError: xxx" in one.remark
+    assert len(one.remark) < 2 * MAX_SENTENCE
+    assert "\n" not in one.remark
+
+
+def test_so_has_how_many_things_are_said(tiny, tmp_path, monkeypatch):
+    monkeypatch.setattr("graders.execute.NOTEBOOK_S", 0.0)  # no cell gets to run
+    notebook = tiny.notebook("pt")
+    notebook["cells"] += [{"cell_type": "code", "source": "1", "metadata": {}} for _ in range(200)]
+    (tmp_path / "in").mkdir()
+    (tmp_path / "in" / "ana.ipynb").write_text(json.dumps(notebook))
+    (one,) = grade(tiny, tmp_path / "in", tmp_path / "out", lang="pt")
+    assert one.remark.count("não foi executada") == MAX_SAID
+    assert one.remark.endswith("E mais 183 avisos como estes.")
+
+
+def test_a_call_that_ended_the_kernel_is_said(tiny, tmp_path):
+    tiny.hand_in(tmp_path / "in", "ana", add="import os\ndef add(a, b):\n    os._exit(0)")
+    (one,) = grade(tiny, tmp_path / "in", tmp_path / "out")
+    assert (one.status, one.score, one.remark) == ("ok", 3.0, "El kernel se cerró al llamar a `add`.")
+    assert "al llamar a <code>add</code>" in (tmp_path / "out" / "feedback" / "ana.html").read_text()
+
+
+def test_formgrader_gets_no_page_that_acts(tiny, tmp_path):
+    show = "from IPython.display import HTML, display\ndisplay(HTML('<script>alert(1)</scr' + 'ipt><b>bold</b>'))\n"
+    tiny.hand_in(tmp_path / "in", "ana", add=show + RIGHT)
+    grade(tiny, tmp_path / "in", tmp_path / "out")
+    kept = (tmp_path / "out" / "gradebook" / "autograded" / "ana" / "tiny" / "tiny.ipynb").read_text()
+    assert "<b>bold</b>" in kept
+    assert "alert(1)</script>" not in kept
+
+
+def test_a_grade_of_before_that_stays_in_the_gradebook_is_said(tiny, tmp_path):
+    path = tiny.hand_in(tmp_path / "in", "ana")
+    grade(tiny, tmp_path / "in", tmp_path / "out")
+    path.write_text("")
+    (one,) = grade(tiny, tmp_path / "in", tmp_path / "out")
+    assert (one.status, one.score) == ("empty", 0)
+    assert "(El libro de calificaciones conserva 5 de una entrega anterior.)" in one.remark
+
+
+def test_a_salt_cut_short_is_replaced_and_a_whole_one_is_not_written_again(tiny, tmp_path):
+    tiny.hand_in(tmp_path / "in", "ana")
+    grade(tiny, tmp_path / "in", tmp_path / "out")
+    salt = tmp_path / "out" / "gradebook" / "salt.txt"
+    first = salt.stat()
+    grade(tiny, tmp_path / "in", tmp_path / "out")
+    assert (salt.stat().st_ino, salt.stat().st_mtime_ns) == (first.st_ino, first.st_mtime_ns)
+    salt.write_text("")
+    grade(tiny, tmp_path / "in", tmp_path / "out")
+    assert len(salt.read_text().strip()) == 32
+    assert salt.stat().st_mode & 0o077 == 0
+
+
+def test_leaving_early_ends_who_is_being_graded(tiny, tmp_path):
+    tiny.hand_in(tmp_path / "in", "ana")
+    tiny.hand_in(tmp_path / "in", "bia", add="import time\nopen('started', 'w')\ntime.sleep(3600)")
+    tiny.hand_in(tmp_path / "in", "caio")
+    made = []
+
+    def new_runner():
+        made.append(KernelRunner(Limits(cell_s=3600)))
+        return made[-1]
+
+    batch = Batch(tiny.lab, tiny.masters, tmp_path / "out", "es", new_runner=new_runner)
+    grades = batch.run(read_submissions(tmp_path / "in", "tiny", tiny.masters.grade_ids))
+    assert next(grades).learner == "ana"
+    while not (made[0]._current.folder / "started").exists():
+        time.sleep(0.05)
+    grades.close()
+    assert made[0]._spare is None
+    with pytest.raises(ProcessDiedError):
+        made[0].start("es")
+
+
+def test_a_database_is_whole_or_not_there(tmp_path, monkeypatch):
+    def interrupted(*args):
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr("nbgrader.api.get_alembic_version", interrupted)
+    with pytest.raises(KeyboardInterrupt):
+        CourseGradebook(tmp_path, "tiny")
+    monkeypatch.undo()
+    CourseGradebook(tmp_path, "tiny").enrol("ana")
+    with contextlib.closing(sqlite3.connect(tmp_path / "gradebook.db")) as database:
+        assert database.execute("SELECT count(*) FROM alembic_version").fetchone() == (1,)
+    assert not (tmp_path / "gradebook.db.part").exists()
+
+
+def test_a_gradebook_that_is_none_is_not_called_busy(tmp_path):
+    (tmp_path / "gradebook.db").write_text("no database " * 100)
+    with pytest.raises(GradebookError, match="not a database") as refusal:
+        CourseGradebook(tmp_path, "tiny").enrol("ana")
+    assert not isinstance(refusal.value, GradebookBusyError)

@@ -204,3 +204,32 @@ def test_data_files_stand_where_they_stood(desk, tmp_path):
     reading = "add_one = float(open('datos/t.csv').read())\ndef add(a, b): return a + b + 0 * int(add_one)"
     executed = desk.grade(add=reading, files=[(data, Path("datos/t.csv"))])
     assert scores(executed)["add"] == 2.0
+
+
+def test_a_call_that_ends_the_kernel_costs_its_own_exercise_only(desk):
+    executed = desk.grade(add="import os\ndef add(a, b):\n    os._exit(1)")
+    assert scores(executed) == {"add": 0.0, "scale": 3.0}
+    assert kinds(executed, "add") == ["died", "died"]
+    assert [cell.metadata.sistolica.get("status") for cell in executed.notebook.cells if cell.cell_type == "code"] == [
+        "ok",
+        "ok",
+        "check",
+        "ok",
+        "check",
+    ]
+
+
+def test_running_again_has_a_limit_of_its_own(desk, monkeypatch):
+    monkeypatch.setattr("graders.execute.REPLAYS_S", 0.0)
+    executed = desk.grade(add="import os\ndef add(a, b):\n    os._exit(1)")
+    assert scores(executed) == {"add": 0.0, "scale": 0.0}
+    assert kinds(executed, "scale") == ["died", "died"]
+
+
+def test_all_that_a_notebook_shows_has_a_cap(desk, monkeypatch):
+    monkeypatch.setattr("graders.execute.MAX_NOTEBOOK", 1000)
+    executed = desk.grade(extras=[("add", f"print('{letter}' * 400)") for letter in "abcde"])
+    shown = [cell.outputs for cell in executed.notebook.cells if cell.id.startswith("extra")]
+    texts = ["".join(output.text for output in outputs) for outputs in shown]
+    assert [text[:1] for text in texts] == ["a", "b", "…", "", ""]
+    assert scores(executed) == {"add": 2.0, "scale": 3.0}

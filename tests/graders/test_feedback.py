@@ -169,5 +169,5 @@ def test_an_error_shows_its_line(tiny):
 def test_what_happened_to_a_cell_is_said(status, origin, said):
     error = v4.new_output("error", ename="SyntaxError", evalue="bad (4048331156.py, line 2)", traceback=[])
     name = "extra-7" if origin == EXTRA else "add"
-    told = incidents(v4.new_notebook(cells=[cell(origin, error, name=name, status=status)]), "es")
+    told = incidents(v4.new_notebook(cells=[cell(origin, error, name=name, status=status)]), (), "es")
     assert (len(told), said is None or said in told[0]) == (int(said is not None), True)

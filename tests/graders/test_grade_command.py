@@ -1,13 +1,14 @@
 """``sistolica grade`` and ``sistolica labs check``: exit statuses, one clear line for each thing that is wrong."""
 
 import io
+import json
 
 import pytest
 from rich.console import Console
 
 from graders.kernel import KernelProcess
 from sistolica.commands.grade import ALL_GRADED, BAD_USAGE, PROBLEMS, grade
-from sistolica.commands.labs import check
+from sistolica.commands.labs import MANIFEST, check, release
 
 
 class Terminal:
@@ -54,12 +55,15 @@ def no_kernel(monkeypatch):
         ("pt", {"out": "in"}, "está dentro das entregas"),
         ("es", {"workers": 0}, "--workers 0"),
         ("fr", {}, "idioma desconocido 'fr': usa uno de es, pt"),
+        ("es", {"submissions": "x" * 300}, "no se puede usar una de las carpetas"),
+        ("pt", {"out": "circle/out"}, "não é possível usar uma das pastas"),
     ],
 )
 def test_a_wrong_command_is_one_line_and_does_nothing(terminal, tiny, tmp_path, lang, problem, said):
     tiny.hand_in(tmp_path / "in", "ana")
     (tmp_path / "empty").mkdir()
     (tmp_path / "file").write_text("x")
+    (tmp_path / "circle").symlink_to("circle")
     submissions, out = (
         tmp_path / problem.pop(name, default) for name, default in (("submissions", "in"), ("out", "out"))
     )
@@ -160,3 +164,41 @@ def test_a_self_check_of_nothing_is_one_line_and_status_2(tiny, tmp_path, conten
     assert check(tiny.project, path, console, complaints, **options) == 2
     assert said in complaints.file.getvalue()
     assert complaints.file.getvalue().count("\n") == 1
+
+
+def test_folders_that_cannot_be_used_are_one_line(terminal, tiny, tmp_path, monkeypatch):
+    tiny.hand_in(tmp_path / "in", "ana")
+    (tmp_path / "out").mkdir()
+    (tmp_path / "out" / "feedback").write_text("in the way")
+    status, _, complaint = terminal.grade(tmp_path / "in", tmp_path / "out")
+    assert (status, complaint.count("\n")) == (PROBLEMS, 1)
+    assert "elige otro destino con --out" in complaint
+
+    def refuse(*args):
+        raise PermissionError(13, "Permission denied", "in")
+
+    monkeypatch.setattr("sistolica.commands.grade.read_submissions", refuse)
+    status, _, complaint = terminal.grade(tmp_path / "in", tmp_path / "out")
+    assert (status, complaint) == (BAD_USAGE, f"no se pudo leer {tmp_path / 'in'}: Permission denied\n")
+
+
+def test_more_workers_than_submissions_are_not_started(terminal, tiny, tmp_path):
+    tiny.hand_in(tmp_path / "in", "ana")
+    assert terminal.grade(tmp_path / "in", tmp_path / "out", workers=10**12)[0] == ALL_GRADED
+
+
+def test_no_escape_of_theirs_reaches_the_terminal(tiny, tmp_path):
+    console = Console(file=io.StringIO(), width=40)
+    path = tiny.hand_in(tmp_path, "ana", add="def add(a, b):\n    raise ValueError('\\x1b[31mred\\x1b]0;title\\x07')")
+    assert check(tiny.project, path, console, console) == 1
+    assert "ValueError: red" in console.file.getvalue()
+    assert "\x1b" not in console.file.getvalue()
+
+
+@pytest.mark.parametrize("manifest", ["", "{", "[]", "{}"])
+def test_a_manifest_cut_short_stops_no_release(tiny, tmp_path, manifest):
+    console = Console(file=io.StringIO(), width=200)
+    (tmp_path / MANIFEST).write_text(manifest)
+    assert release(tiny.project, tmp_path, console, console, lang="pt") == 0
+    assert console.file.getvalue() == f"Notebooks em {tmp_path}: 1\n"
+    assert json.loads((tmp_path / MANIFEST).read_text()) == {"files": ["pt/tiny/tiny.ipynb"]}

@@ -1,8 +1,10 @@
 """From a folder to a list of submissions: layouts, names, several notebooks, what is left aside."""
 
+import errno
 import json
 import os
 import unicodedata
+from pathlib import Path
 
 import pytest
 
@@ -177,3 +179,88 @@ def test_a_file_that_cannot_be_read_is_named(tmp_path, monkeypatch):
 
     monkeypatch.setattr(type(path), "read_bytes", refuse)
     assert read(tmp_path)["ana"].status == "unreadable"
+
+
+def test_a_notebook_and_its_files_are_found_from_any_working_folder(tmp_path, sound, monkeypatch):
+    put(tmp_path / "batch" / "ana" / "tiny.ipynb", sound)
+    put(tmp_path / "batch" / "ana" / "t.csv", "1")
+    monkeypatch.chdir(tmp_path)
+    (one,) = read_submissions(Path("batch"), "tiny", IDS)
+    monkeypatch.chdir("/")
+    assert [source.read_text() for source, _ in one.files] == ["1"]
+
+
+def closed(monkeypatch, *folders):
+    """Folders that this process may not list, whoever runs the tests."""
+    iterdir = Path.iterdir
+
+    def refuse(self):
+        if self in folders:
+            raise PermissionError(errno.EACCES, "x", str(self))
+        return iterdir(self)
+
+    monkeypatch.setattr(Path, "iterdir", refuse)
+
+
+def test_a_folder_that_cannot_be_read_costs_its_own_learner_only(tmp_path, sound, monkeypatch):
+    put(tmp_path / "ana" / "tiny.ipynb", sound)
+    put(tmp_path / "bia" / "tiny.ipynb", sound)
+    put(tmp_path / "caio" / "private" / "tiny.ipynb", sound)
+    put(tmp_path / "davi" / "tiny.ipynb", sound)
+    put(tmp_path / "davi" / "private" / "t.csv")
+    closed(monkeypatch, tmp_path / "bia", tmp_path / "caio" / "private", tmp_path / "davi" / "private")
+    found = read(tmp_path)
+    assert {name: one.status for name, one in found.items()} == {
+        "ana": "ok",
+        "bia": "unreadable",
+        "caio": "unreadable",
+        "davi": "ok",
+    }
+    assert found["bia"].values == {"reason": os.strerror(errno.EACCES)}
+    assert [(notice.key, notice.values) for notice in found["davi"].notices] == [
+        ("files-unreadable", {"names": "private"})
+    ]
+
+
+def test_a_data_file_that_cannot_be_read_is_left_out_by_name(tmp_path, sound, monkeypatch):
+    put(tmp_path / "ana" / "tiny.ipynb", sound)
+    secret = put(tmp_path / "ana" / "secret.csv")
+    put(tmp_path / "ana" / "t.csv")
+    monkeypatch.setattr("os.access", lambda path, mode: Path(path) != secret)
+    one = read(tmp_path)["ana"]
+    assert [place.name for _, place in one.files] == ["t.csv"]
+    assert [(notice.key, notice.values) for notice in one.notices] == [("files-unreadable", {"names": "secret.csv"})]
+
+
+def test_a_pipe_is_never_read(tmp_path, sound):
+    put(tmp_path / "ana" / "tiny.ipynb", sound)
+    os.mkfifo(tmp_path / "ana" / "data")
+    os.mkfifo(tmp_path / "bia.ipynb")
+    assert list(read(tmp_path)) == ["ana"]
+    assert left_aside(tmp_path) == ["bia.ipynb"]
+
+
+def test_learners_who_look_the_same_are_told_apart(tmp_path, sound):
+    for form in ("NFC", "NFD"):
+        put(tmp_path / unicodedata.normalize(form, "Peña") / "tiny.ipynb", sound)
+    assert list(read(tmp_path)) == ["Peña", "Peña (2)"]
+
+
+@pytest.mark.parametrize(
+    ("before", "newcomer"), [("ana_p", "Ana P"), ("ana_p", "ana p"), ("Ana_P", "ana p"), ("ana_p", "Ana_P")]
+)
+def test_a_newcomer_takes_over_nobodys_record(tmp_path, sound, before, newcomer):
+    put(tmp_path / before / "tiny.ipynb", sound)
+    key = read(tmp_path)[before].key
+    put(tmp_path / newcomer / "tiny.ipynb", sound)
+    found = read(tmp_path)
+    assert found[before].key == key
+    assert found[newcomer].key.casefold() != key.casefold()
+
+
+def test_the_longest_name_leaves_room_for_an_extension(tmp_path, sound):
+    for last in "ab":
+        put(tmp_path / ("𠀀" * 63 + last) / "tiny.ipynb", sound)  # 253 bytes, 64 characters
+    keys = [one.key for one in read(tmp_path).values()]
+    assert len(set(keys)) == 2
+    assert all(len(f"{key}.html".encode()) < 255 for key in keys)

@@ -3,8 +3,10 @@
 import base64
 
 import pytest
+from nbformat import v4
 
-from graders.outputs import MAX_IMAGE, MAX_OUTPUTS, MAX_TEXT, OutputBox, plain_text
+from graders.outputs import MAX_IMAGE, MAX_OUTPUTS, MAX_TEXT, OutputBox, fitting
+from graders.printable import plain_text
 
 PNG = base64.b64encode(b"\x89PNG\r\n\x1a\nrest").decode()
 
@@ -85,3 +87,21 @@ def test_an_error_keeps_its_name_and_trace_without_escapes():
 )
 def test_text_has_no_control_characters(written, plain):
     assert plain_text(written) == plain
+
+
+def test_what_a_page_of_html_could_do_is_gone_before_it_is_kept():
+    hostile = "<script>alert(1)</script><img src=x onerror=alert(2)><table><tr><td onclick=x>1</td></tr></table>"
+    (output,) = collect(("display_data", {"data": {"text/html": hostile, "text/plain": "p"}}))
+    assert output.data == {"text/html": "<table><tbody><tr><td>1</td></tr></tbody></table>", "text/plain": "p"}
+    assert collect(("display_data", {"data": {"text/html": "<script>alert(1)</script>"}})) == []
+
+
+def test_what_does_not_fit_gives_way_to_one_line():
+    outputs = [v4.new_output("stream", text="x" * 100) for _ in range(3)]
+    kept, room = fitting(outputs, 400, "pt")
+    assert [output.text[:1] for output in kept] == ["x", "x", "…"]
+    assert "o que vem depois foi omitido" in kept[-1].text
+    assert room == 0
+    assert fitting(outputs, 0, "pt") == ([], 0)
+    kept, room = fitting(outputs[:1], 400, "pt")
+    assert (kept, 0 < room < 300) == (outputs[:1], True)

@@ -110,6 +110,10 @@ def test_gamma_grows_with_the_terms_and_refuses_to_promise_nothing():
         (np.arange(3), np.arange(3), True),
         ([2**80], [2**80], True),
         ([float(2**80)], [2**80 + 1], False),
+        ([float(2**60)], [2**60 + 1], False),
+        ([np.array(float(2**60))], [2**60 + 1], False),
+        ([np.array(float(2**60))], [2**60], True),
+        ([float("nan")], [float("nan")], False),
     ],
     ids=repr,
 )

@@ -107,6 +107,11 @@ class Chip:
             raise AttributeError(field)
         return _quantity(self.value(field).known())
 
+    def __setattr__(self, field: str, value: object) -> None:
+        if field in self.__dict__.get("values", {}) or field in document()["field_aliases"]:
+            raise AttributeError(phrase("hardware.read_only", chip=self.name, field=field))
+        super().__setattr__(field, value)
+
     def __dir__(self) -> Iterable[str]:
         fields = {field.partition(".")[0] for field in self.values}
         return sorted({*super().__dir__(), *fields, *document()["field_aliases"]})
@@ -128,6 +133,7 @@ class Chip:
 
     def value(self, field: str) -> Value:
         """The full record of a field, unknown or not; :class:`UnknownFieldError` when the catalogue has none."""
+        field = str(field)
         name = document()["field_aliases"].get(field, field)
         try:
             return self.values[name]
@@ -176,17 +182,18 @@ def chip(name: str | Chip) -> Chip:
     """
     if isinstance(name, Chip):
         return name
-    found = _names().get(_plain(name))
+    found = _names().get(_plain(name)) if isinstance(name, str) else None
     if found is None:
+        given, name = repr(name)[:60], str(name)[:60]
         near = _near(name, [alias for one in chips() for alias in one.aliases])
         known = ", ".join(one.aliases[0] for one in chips())
-        raise UnknownChipError(phrase("hardware.unknown_chip", got=repr(name), near=near or "—", known=known))
+        raise UnknownChipError(phrase("hardware.unknown_chip", got=given, near=near or "—", known=known))
     return found
 
 
 def get(path: str) -> Quantity | Text:
     """A value by dotted path, as ``v5e.peak_flops.bf16``; raises what :func:`chip` and :meth:`Chip.value` raise."""
-    name, dot, field = path.partition(".")
+    name, dot, field = str(path).partition(".")
     if not dot or not field:
         raise UnknownFieldError(phrase("hardware.bad_path", got=repr(path)))
     return chip(name).value(field).known()
@@ -197,8 +204,13 @@ def compiled() -> str:
     return str(document()["meta"]["compiled"])
 
 
-def table(which: Sequence[str | Chip], fields: Sequence[str], caption: str | None = None) -> Table:
-    """Chips as rows, fields as columns, in the language in force; each cell carries its source, unknowns say so."""
+def table(which: Sequence[str | Chip] | str | Chip, fields: Sequence[str] | str, caption: str | None = None) -> Table:
+    """Chips as rows, fields as columns, in the language in force; each cell carries its source, unknowns say so.
+
+    Raises :class:`UnknownChipError`, and :class:`UnknownFieldError` for a field that no chip at all has.
+    """
+    which = [which] if isinstance(which, str | Chip) else which
+    fields = [fields] if isinstance(fields, str) else fields
     rows = []
     for found in map(chip, which):
         rows.append([TableCell(found.name), *(_table_cell(found, field) for field in fields)])
@@ -210,6 +222,9 @@ def _table_cell(of: Chip, field: str) -> TableCell:
     try:
         value = of.value(field)
     except UnknownFieldError:
+        name = document()["field_aliases"].get(field, field)
+        if not any(name in one.values for one in chips()):
+            raise
         return TableCell("—", phrase("hardware.not_recorded"))
     if value.value is None:
         return TableCell(phrase("hardware.no_source"), numeric=isinstance(value.value, float))

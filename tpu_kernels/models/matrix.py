@@ -1,5 +1,6 @@
 """Matrices as lists of rows, checked at the edge: what the models without numpy compute on."""
 
+import operator
 from collections.abc import Iterable
 from numbers import Real
 from typing import SupportsIndex, TypeAlias, TypeGuard
@@ -30,11 +31,20 @@ def checked_matrix(name: str, value: object) -> Matrix:
 
 def whole(name: str, value: object) -> int:
     """``value`` as an int of at least one: a dimension, a length. Anything with an index passes, and whole floats."""
-    if not isinstance(value, bool) and (isinstance(value, SupportsIndex) or _whole_float(value)):
-        size = int(value)
-        if size >= 1:
-            return size
-    raise ValueError(phrase("matrix.not_whole", name=name, got=repr(value)))
+    size = int(value) if _whole_float(value) else as_index(value)
+    if size is None or size < 1:
+        raise ValueError(phrase("matrix.not_whole", name=name, got=repr(value)[:60]))
+    return size
+
+
+def as_index(value: object) -> int | None:
+    """``value`` as an int if it can stand for one, as numpy's integers can; ``None`` for a bool and all the rest."""
+    if isinstance(value, bool) or not isinstance(value, SupportsIndex):
+        return None
+    try:
+        return operator.index(value)
+    except TypeError:  # an array with more than one element has the method all the same
+        return None
 
 
 def width(matrix: Matrix) -> int:

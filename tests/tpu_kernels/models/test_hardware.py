@@ -1,5 +1,6 @@
 import copy
 import pickle
+from typing import Any
 
 import pytest
 
@@ -195,3 +196,38 @@ def test_a_table_speaks_portuguese_and_can_have_any_field_of_the_catalogue() -> 
 def test_a_table_with_a_field_that_no_catalogue_has_fails() -> None:
     with pytest.raises(LookupError):
         hardware.table(["v5e"], ["hbm_bandwith"])
+
+
+@pytest.mark.parametrize("name", [5, None, b"v5e", ["v5e"], True, "x" * 10_000], ids=lambda name: repr(name)[:12])
+def test_what_is_no_name_of_a_chip_is_said_in_a_few_words(name: Any) -> None:
+    with pytest.raises(hardware.UnknownChipError, match="Chip desconocido") as refusal:
+        hardware.chip(name)
+    assert len(str(refusal.value)) < 1000
+
+
+@pytest.mark.parametrize("field", [5, None, ["hbm_bandwidth"], b"hbm_bandwidth"])
+def test_what_is_no_name_of_a_field_is_said(field: Any) -> None:
+    with pytest.raises(hardware.UnknownFieldError):
+        hardware.chip("v5e").value(field)
+    with pytest.raises(LookupError):
+        hardware.get(field)
+
+
+@pytest.mark.parametrize("field", ["hbm_bandwidth", "mxu_rows", "peak_flops", "ici_topology"])
+def test_a_sourced_value_is_not_overwritten(field: str) -> None:
+    before = hardware.chip("v5e").hbm_bandwidth
+    with pytest.raises(AttributeError):
+        setattr(hardware.chip("v5e"), field, 3)
+    assert hardware.chip("v5e").hbm_bandwidth is not None
+    assert hardware.chip("v5e").hbm_bandwidth == before
+
+
+def test_a_table_of_one_chip_and_one_field_needs_no_lists() -> None:
+    one = hardware.table("v5e", "hbm_bandwidth")
+    assert str(one) == str(hardware.table(["v5e"], ["hbm_bandwidth"]))
+
+
+def test_a_table_with_a_field_that_no_chip_has_is_refused() -> None:
+    with pytest.raises(hardware.UnknownFieldError, match="hbm_bandwith"):
+        hardware.table(["v5e"], ["hbm_bandwith"])
+    assert "—" in str(hardware.table(["h100"], ["mxu_rows"]))

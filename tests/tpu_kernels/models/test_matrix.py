@@ -61,7 +61,9 @@ def test_a_whole_number_is_a_size(value: float) -> None:
     assert type(whole("rows", value)) is int
 
 
-@pytest.mark.parametrize("value", [0, -1, 1.5, float("nan"), float("inf"), True, "3", None, Fraction(3, 2)])
+@pytest.mark.parametrize(
+    "value", [0, -1, 1.5, float("nan"), float("inf"), True, "3", None, Fraction(3, 2), np.array([2]), np.array([1, 2])]
+)
 def test_anything_else_is_not(value: object) -> None:
     with pytest.raises(ValueError, match=r"rows: se recibió .* entero"):
         whole("rows", value)

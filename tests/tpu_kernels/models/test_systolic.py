@@ -148,6 +148,11 @@ def test_a_cycle_that_does_not_exist_is_refused(cycle: Any) -> None:
             ask(cycle)
 
 
+def test_a_cycle_may_be_counted_by_numpy() -> None:
+    trace = systolic.simulate([[1]], [[2]])
+    assert [trace.active_cells(cycle) for cycle in np.arange(1)] == [1]
+
+
 def test_the_table_works_each_cell_out() -> None:
     table = systolic.simulate([[1, 2], [3, 4]], [[10, 20], [30, 40.5]]).table(cycles=range(1, 3))
     texts = [[cell.text.replace("\N{NO-BREAK SPACE}", " ") for cell in row] for row in table.rows]

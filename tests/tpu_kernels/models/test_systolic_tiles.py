@@ -89,3 +89,16 @@ def test_a_run_says_what_it_took() -> None:
     assert repr(run) == "Producto por teselas: 2 cargas de pesos, 34 ciclos, 13,2\N{NO-BREAK SPACE}% de utilización"
     messages.use("pt")
     assert repr(run).startswith("Produto por blocos: 2 cargas de pesos, 34 ciclos, 13,2% ")
+
+
+def test_counts_are_exact_beyond_what_a_float_holds() -> None:
+    k = 10**17 + 1
+    assert systolic.tiled_cycles(1, k, 1, 1, 1) == 1 + (k - 1) + 1
+    assert systolic.tiled_cycles(1, 10**400, 1, 10**399, 1, overlap_weight_load=False) == 10 * 2 * 10**399
+
+
+def test_a_run_that_nobody_would_wait_for_is_refused_at_once() -> None:
+    with pytest.raises(ValueError, match=r"1000×1000 celdas .* tiled_cycles"):
+        systolic.matmul([[1]], [[1]], 1000, 1000)
+    with pytest.raises(ValueError, match="demasiado para simular"):
+        systolic.simulate([[1] * 1000] * 1000, [[1] * 1000])

@@ -12,8 +12,17 @@ from typing import Generic, NamedTuple, TypeVar
 
 from tpu_kernels.models.matrix import Matrix
 from tpu_kernels.models.numerals import Number
+from tpu_kernels.phrases import phrase
 
 T = TypeVar("T")
+
+MOST_STEPS = 200_000_000  # of a cell, one each cycle: about a minute of this simulator
+
+
+def refuse_endless(rows: int, columns: int, cycles: int) -> None:
+    """``ValueError`` for a run that nobody would wait for."""
+    if rows * columns * cycles > MOST_STEPS:
+        raise ValueError(phrase("systolic.endless", rows=rows, columns=columns, cycles=cycles))
 
 
 class Operand(NamedTuple):

@@ -5,11 +5,11 @@ from collections.abc import Iterable, Iterator
 from itertools import islice
 from typing import NamedTuple
 
-from tpu_kernels.models.matrix import Matrix, checked_matrix, whole
+from tpu_kernels.models.matrix import Matrix, as_index, checked_matrix, whole
 from tpu_kernels.models.numerals import NO_BREAK_SPACE, Number, number
 from tpu_kernels.models.picture import Picture
 from tpu_kernels.models.quantity import Quantity
-from tpu_kernels.models.systolic.array import Operand, Skew, SystolicArray
+from tpu_kernels.models.systolic.array import Operand, Skew, SystolicArray, refuse_endless
 from tpu_kernels.models.systolic.drawing import draw_cycle, draw_filmstrip, draw_occupancy
 from tpu_kernels.models.systolic.state import Cell, Departure, State
 from tpu_kernels.models.table import Table, TableCell
@@ -121,9 +121,10 @@ class Trace:
         return draw_occupancy(self._active, self.rows * self.columns)
 
     def _checked(self, cycle: int) -> int:
-        if isinstance(cycle, bool) or not isinstance(cycle, int) or not 0 <= cycle < self.cycles:
-            raise ValueError(phrase("systolic.no_cycle", got=repr(cycle), last=self.cycles - 1))
-        return cycle
+        number = as_index(cycle)
+        if number is None or not 0 <= number < self.cycles:
+            raise ValueError(phrase("systolic.no_cycle", got=repr(cycle)[:60], last=self.cycles - 1))
+        return number
 
     def _small_enough(self) -> None:
         if self.rows > LARGEST_DRAWN or self.columns > LARGEST_DRAWN:
@@ -144,6 +145,8 @@ def simulate(weights: object, inputs: object) -> Trace:
         raise ValueError(
             phrase("matrix.inner", left="inputs", right="weights", got=len(streamed[0]), expected=len(held))
         )
+    rows, columns = len(held), len(held[0])
+    refuse_endless(rows, columns, cycle_count(rows, columns, len(streamed)))
     return Trace(held, streamed)
 
 

@@ -1,12 +1,11 @@
 """Any matrix product on an array of fixed size: tiles padded with zeros, one weight load each, hidden or not."""
 
-from math import ceil
 from typing import NamedTuple
 
 from tpu_kernels.models.matrix import Matrix, checked_matrix, whole, width
 from tpu_kernels.models.numerals import Number
 from tpu_kernels.models.quantity import Quantity
-from tpu_kernels.models.systolic.array import FallingWeight, Operand, Skew, SystolicArray
+from tpu_kernels.models.systolic.array import FallingWeight, Operand, Skew, SystolicArray, refuse_endless
 from tpu_kernels.phrases import phrase
 
 
@@ -41,7 +40,7 @@ def tiled_cycles(m: int, k: int, n: int, rows: int, columns: int, overlap_weight
     weights are in: ``rows + (T - 1) * max(m, rows) + m + rows + columns - 2``. The simulator proves both.
     """
     m, rows, columns = whole("m", m), whole("rows", rows), whole("columns", columns)
-    tiles = ceil(whole("k", k) / rows) * ceil(whole("n", n) / columns)
+    tiles = -(-whole("k", k) // rows) * -(-whole("n", n) // columns)  # rounded up, and exact however large
     stream = m + rows + columns - 2
     if overlap_weight_load:
         return rows + (tiles - 1) * max(m, rows) + stream
@@ -65,6 +64,7 @@ def matmul(a: object, b: object, rows: int, columns: int, *, overlap_weight_load
     rows, columns = whole("rows", rows), whole("columns", columns)
     if len(right) != width(left):
         raise ValueError(phrase("matrix.inner", left="a", right="b", got=width(left), expected=len(right)))
+    refuse_endless(rows, columns, tiled_cycles(len(left), len(right), width(right), rows, columns, overlap_weight_load))
     tiles = _cut(left, right, rows, columns)
     controller = _Controller(tiles, rows, columns, overlap_weight_load)
     while not controller.finished():
