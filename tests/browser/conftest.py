@@ -40,8 +40,14 @@ class Watched:
         self.page.on("pageerror", lambda error: self.faults.append(f"page error: {error}"))
         self.page.on("console", self._hear)
         self.page.on("response", self._see)
-        self.page.on("requestfailed", lambda request: self.faults.append(f"failed: {request.url}"))
+        self.page.on("requestfailed", self._miss)
         self.page.on("request", lambda request: self.requests.append(request.url))
+
+    def _miss(self, request) -> None:
+        # the root page sends its reader on while it is still arriving, which cuts its own request short
+        sent_on = request.is_navigation_request() and request.failure == "net::ERR_ABORTED"
+        if not sent_on:
+            self.faults.append(f"failed: {request.url} ({request.failure})")
 
     def _hear(self, message) -> None:
         if message.type in {"error", "warning"}:
