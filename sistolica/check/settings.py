@@ -23,6 +23,7 @@ from sistolica.lesson.source import read_source, split_lines
 from sistolica.project import Project
 
 _LAUNCHERS = ("binderhub_url", "jupyterhub_url", "thebe", "colab_url", "deepnote_url")
+_SECTIONS = ("sphinx", "launch_buttons", "repository")
 _SPHINX_KEYS = ("config", "extra_extensions", "local_extensions", "recursive_update")
 _COLAB = re.compile(
     r"https://colab\.research\.google\.com/github/(?P<repository>[^/]+/[^/]+)/blob/(?P<branch>[^/]+)/(?P<path>[^?#]+)"
@@ -94,7 +95,13 @@ def read_book_settings(project: Project, findings: Findings) -> dict[str, Any]:
     except LessonError as error:
         findings.add("settings", path, error.line, got=error.problem, expected="YAML in UTF-8", cure=error.cure)
         return {}
-    return found if isinstance(found, dict) else {}
+    if not isinstance(found, dict):
+        return {}
+    for section in _SECTIONS:
+        if not isinstance(found.get(section) or {}, dict):
+            got = f"{section}: {found.pop(section)!r}"
+            findings.add("settings", path, 1, got=got, expected="key: value lines below it", cure="Correct it")
+    return found
 
 
 def check_book_settings(project: Project, settings: Mapping[str, Any], findings: Findings) -> None:

@@ -6,8 +6,9 @@ from rich.console import Console
 from rich.markup import escape
 
 from sistolica.project import Project
-from sistolica.site.build import BuildError, build
+from sistolica.site.build import build
 from sistolica.site.serve import rebuild_on_change, start_server
+from sistolica.site.settings import BuildError
 
 
 def build_site(project: Project, console: Console, complaints: Console, base_url: str = "", fresh: bool = False) -> int:

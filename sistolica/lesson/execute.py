@@ -32,6 +32,7 @@ from sistolica.lesson.errors import LessonError
 from sistolica.lesson.notebook import KERNELSPEC, Lesson
 
 _LIBRARY = Path(tpu_kernels.__file__).parent
+MOST_SHOWN = 2 * 2**20  # characters of the outputs of one cell, images included
 TIMEOUT_S = 20  # per cell, unless its header says timeout="…"
 _VALUES_CELL = "quoted_values"  # no cell of a lesson has an underscore in its name
 
@@ -102,10 +103,10 @@ def _versions() -> list[str]:
 
 def _read(record: Path) -> dict[str, Any] | None:
     try:
-        stored: dict[str, Any] = json.loads(record.read_text(encoding="utf-8"))
+        stored = json.loads(record.read_text(encoding="utf-8"))
     except (FileNotFoundError, ValueError):  # never run, or a record cut short: run again
         return None
-    return stored
+    return stored if isinstance(stored, dict) and stored.keys() >= {"outputs", "counts", "values"} else None
 
 
 def _write(record: Path, stored: dict[str, Any]) -> None:
@@ -143,6 +144,7 @@ def _run(lesson: Lesson, notebook: NotebookNode, names: list[str]) -> dict[str, 
         if cell.id == _VALUES_CELL:
             stored["values"] = quoted_values.read(cell)
         else:
+            _refuse_flood(lesson, cell)
             stored["outputs"][cell.id] = cell.outputs
             stored["counts"][cell.id] = cell.execution_count
     _refuse_unquotable(lesson, stored["values"])
@@ -198,6 +200,15 @@ def _refuse_unquotable(lesson: Lesson, values: dict[str, Any]) -> None:
         if value["value"] is None:
             cure = "Quote an int, a float or a Quantity that is finite"
             raise LessonError(lesson.prose.path, line, f"quotes {name!r}, which is not a number: {value['got']}", cure)
+
+
+def _refuse_flood(lesson: Lesson, cell: NotebookNode) -> None:
+    """A page is downloaded, searched and read whole."""
+    size = sum(len(json.dumps(output)) for output in cell.outputs)
+    if size > MOST_SHOWN:
+        problem = f"page {lesson.slug!r} ({lesson.lang}), cell {cell.id!r} shows {size / 2**20:.1f} MiB"
+        cure = f"Show less: a page takes up to {MOST_SHOWN // 2**20} MiB of a cell"
+        raise LessonError(lesson.cells[cell.id].path, lesson.cells[cell.id].line, problem, cure)
 
 
 def _refuse_undescribed_images(lesson: Lesson, notebook: NotebookNode) -> None:

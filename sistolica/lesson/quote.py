@@ -11,6 +11,8 @@ from tpu_kernels.models.quantity import Quantity
 
 _FIXED_POINT = re.compile(r"(?P<sign>-?)(?P<whole>\d+)(?:\.(?P<decimals>\d+))?")
 
+_ENDLESS = re.compile(r"\d{3}")  # of a form: so many decimals, or so wide
+
 
 class QuoteError(ValueError):
     """A number that cannot be quoted: unknown name, unknown value, or a format that does not fit."""
@@ -53,7 +55,7 @@ def format_calc(text: str, values: Mapping[str, Mapping[str, Any]], lang: str) -
 def _in_form(text: str, value: float, form: str, lang: str) -> str:
     """With the decimals that the form asks for, but grouped, signed and pointed as the language does."""
     try:
-        written = _FIXED_POINT.fullmatch(format(value, form))
+        written = None if _ENDLESS.search(form) else _FIXED_POINT.fullmatch(format(value, form))
     except (OverflowError, ValueError):
         written = None
     if written is None:

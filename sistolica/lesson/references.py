@@ -8,6 +8,7 @@ from functools import cache
 from pathlib import Path
 
 from pybtex.database import Entry, Person, parse_file
+from pybtex.exceptions import PybtexError
 from pybtex.richtext import Text
 
 from sistolica.lesson.errors import LessonError
@@ -56,7 +57,10 @@ def reference(entry: Entry, lang: str) -> Reference:
 @cache
 def read_references(path: Path, lang: str) -> dict[str, Reference]:
     """Every entry of a BibTeX file by key."""
-    entries = parse_file(str(path)).entries if path.is_file() else {}
+    try:
+        entries = parse_file(str(path)).entries if path.is_file() else {}
+    except PybtexError as error:
+        raise LessonError(path, 1, f"not BibTeX: {error}", "Correct it") from None
     return {key: reference(entry, lang) for key, entry in entries.items()}
 
 

@@ -27,6 +27,7 @@ import tpu_kernels
 from sistolica.languages import LANGUAGES, Language
 from sistolica.project import Project
 from sistolica.site.root_page import root_page
+from sistolica.site.settings import BuildError, read_config, read_toc
 
 CONTENT = ("_config.yml", "_toc.yml", "book", "lessons")
 _ANSI = re.compile(r"\x1b\[[0-9;]*m")
@@ -40,10 +41,6 @@ _BANNER = (
 )
 _TRACEBACK = "Traceback (most recent call last)"
 _SKIPPED = frozenset({"__pycache__", "_labs"})
-
-
-class BuildError(Exception):
-    """The site was not built; the message holds what the reader of a terminal needs."""
 
 
 @dataclass(frozen=True)
@@ -72,12 +69,12 @@ def _build(project: Project, base_url: str, fresh: bool, report: Callable[[str],
     site = project.build / "site"
     stamp = project.build / "site.digest"
     digest = _digest(project, base_url)
-    if not fresh and site.is_dir() and stamp.is_file() and stamp.read_text() == digest:
+    if not fresh and site.is_dir() and stamp.is_file() and stamp.read_bytes() == digest.encode():
         return Built(site, changed=False)
     if fresh:
         for lang in LANGUAGES:
             shutil.rmtree(project.build / "book" / lang.code, ignore_errors=True)
-    config, toc = _read_yaml(project.root / "_config.yml"), _read_yaml(project.root / "_toc.yml")
+    config, toc = read_config(project.root / "_config.yml"), read_toc(project.root / "_toc.yml")
     tocs = {lang: language_toc(toc, lang) for lang in LANGUAGES}
     _refuse_missing_pages(project, tocs)
 
@@ -88,6 +85,7 @@ def _build(project: Project, base_url: str, fresh: bool, report: Callable[[str],
         failures = [failure for failure in pool.map(build_language, LANGUAGES) if failure]
     if failures:
         raise BuildError("\n\n".join(failures))
+    stamp.unlink(missing_ok=True)  # it speaks for the site that is about to go
     _publish(project, site, base_url, tocs)
     stamp.write_text(digest)
     return Built(site, changed=True)
@@ -99,16 +97,6 @@ def _require_jupyter_book_1() -> None:
             f"Jupyter Book {jupyter_book.__version__} is installed and reads neither _config.yml nor _toc.yml; "
             "version 1.0.4.post1 is needed: make clean, then make serve"
         )
-
-
-def _read_yaml(path: Path) -> dict[str, Any]:
-    try:
-        found = yaml.safe_load(path.read_text(encoding="utf-8"))
-    except (OSError, UnicodeDecodeError, yaml.YAMLError) as error:
-        raise BuildError(f"{path}: {error}") from None
-    if not isinstance(found, dict):
-        raise BuildError(f"{path}: got {type(found).__name__}, expected a table of key: value")
-    return found
 
 
 def _refuse_missing_pages(project: Project, tocs: dict[Language, dict[str, Any]]) -> None:

@@ -258,6 +258,22 @@ class TestCache:
         assert [path for path in cache.rglob("*") if path.is_file() and path.suffix != ".json"] == []
 
 
+def test_a_cell_that_shows_more_than_a_page_can_take_is_refused(author, cache):
+    author.cells("1", f"print('x' * {execute.MOST_SHOWN})")
+    told = fault(author.lesson("pt"), cache)
+    assert told.problem == "page 'part/page' (pt), cell 'two' shows 2.0 MiB"
+    assert (told.file.name, told.line) == ("page.py", 4)
+
+
+@pytest.mark.parametrize("content", ["", "{", "[]", "{}", '{"outputs": {}}', "null"])
+def test_a_record_that_is_none_is_made_again(author, cache, content):
+    author.cells("6 * 7")
+    execute.execute(author.lesson(), cache)
+    (record,) = cache.rglob("*.json")
+    record.write_text(content)
+    assert outputs(execute.execute(author.lesson(), cache), "one") == "42"
+
+
 def test_two_runs_at_once_do_not_disturb_each_other(author, cache):
     """Each language waits until the other has started, then says who it is."""
     meeting = author.project.root / "meeting"

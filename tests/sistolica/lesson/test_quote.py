@@ -118,6 +118,11 @@ class TestCalc:
             with pytest.raises(QuoteError, match="calc"):
                 format_calc(text, values(10**400), "es")
 
+    @pytest.mark.parametrize("form", [".999999999f", "999999999.1f", "0100.1f"])
+    def test_a_form_that_never_ends_is_refused(self, form):
+        with pytest.raises(QuoteError, match="does not write a number"):
+            format_calc(f"x:{form}", values(1.5), "es")
+
     @given(st.floats(-1e15, 1e15), st.integers(0, 6), st.sampled_from(LANGUAGES))
     def test_read_back_it_is_what_python_formats(self, value, decimals, lang):
         text = format_calc(f"x:.{decimals}f", values(value), lang)

@@ -176,3 +176,22 @@ def test_a_changed_source_is_built_again_until_told_to_stop(tmp_path, monkeypatc
         stop.set()
         watcher.join(20)
     assert not watcher.is_alive()
+
+
+def test_a_browser_that_leaves_is_no_news_and_a_fault_of_ours_is(folder, capsys):
+    server = start_server(folder)
+    try:
+        for error in (BrokenPipeError(32, "Broken pipe"), ConnectionResetError()):
+            try:
+                raise error
+            except ConnectionError:
+                server.handle_error(None, ("127.0.0.1", 1))
+        assert capsys.readouterr().err == ""
+        try:
+            raise ValueError("ours")
+        except ValueError:
+            server.handle_error(None, ("127.0.0.1", 1))
+        assert "ValueError: ours" in capsys.readouterr().err
+    finally:
+        server.shutdown()
+        server.server_close()
