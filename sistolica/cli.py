@@ -17,8 +17,8 @@ app = typer.Typer(no_args_is_help=True, pretty_exceptions_enable=False, add_comp
 labs_app = typer.Typer(no_args_is_help=True, help="The labs that learners solve.")
 app.add_typer(labs_app, name="labs")
 
-console = Console()
-complaints = Console(stderr=True)
+console = Console(emoji=False)  # a learner may be called :fire:, an address may end in :-1:
+complaints = Console(stderr=True, emoji=False)
 
 Language = Annotated[str | None, typer.Option("--lang", help="es or pt; default: the environment's.")]
 Out = Annotated[Path, typer.Option(help="Folder to write to.")]

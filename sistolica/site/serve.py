@@ -2,6 +2,7 @@
 
 import functools
 import os
+import sys
 import threading
 from collections.abc import Callable
 from http import HTTPStatus
@@ -79,12 +80,20 @@ class CourseHandler(SimpleHTTPRequestHandler):
         pass
 
 
+class CourseServer(ThreadingHTTPServer):
+    """Says nothing of a browser that left before its page was there."""
+
+    def handle_error(self, request: Any, client_address: Any) -> None:
+        if not isinstance(sys.exception(), ConnectionError):
+            super().handle_error(request, client_address)
+
+
 def start_server(site: Path, host: str = "127.0.0.1", port: int = 0) -> ThreadingHTTPServer:
     """A server of ``site`` in a thread of its own; ``port`` 0 takes a free one. The caller shuts it down.
 
     Raises ``OSError`` when the port is taken, ``OverflowError`` when there is no such port.
     """
-    server = ThreadingHTTPServer((host, port), functools.partial(CourseHandler, directory=str(site)))
+    server = CourseServer((host, port), functools.partial(CourseHandler, directory=str(site)))
     threading.Thread(target=server.serve_forever, daemon=True).start()
     return server
 
