@@ -17,7 +17,8 @@ def judge(lab: Lab, exercise: str, learner: Learner, rng: np.random.Generator) -
     """The outcomes of ``exercise``. A fault of the check itself is in the result; it never stops the others."""
     report = Report(lab.exercises[exercise])
     try:
-        lab.checks[exercise](learner, rng, report)
+        with np.errstate(invalid="ignore"):  # their NaN where a number was asked for is a wrong answer, not a warning
+            lab.checks[exercise](learner, rng, report)
         return report.result()
     except Exception as error:  # noqa: BLE001 - checks are content: whatever breaks in one is reported, not raised
         where = traceback.extract_tb(error.__traceback__)[-1]

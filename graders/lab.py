@@ -14,6 +14,7 @@ beside it ``checks.py`` (one function per exercise) and ``messages.toml`` (``[bl
 """
 
 import importlib.util
+import re
 import sys
 import tomllib
 from collections.abc import Callable, Mapping
@@ -23,12 +24,13 @@ from pathlib import Path
 from types import ModuleType
 from typing import Any
 
-from tpu_kernels.messages import LANGUAGES, Catalogue
+from tpu_kernels.messages import LANGUAGES, Catalogue, MessageError
 
 # Binary fractions: sums of them are exact, so a total never prints as 6.999999.
 POINT_STEP = 0.25
 
 CHECK_SUFFIX = "-check"
+_ID = re.compile(r"[a-z0-9]+(?:-[a-z0-9]+)*")
 
 
 class LabError(Exception):
@@ -89,6 +91,17 @@ class Lab:
             found[key] = check
         return found
 
+    def require_sound(self) -> None:
+        """Raises :class:`LabError` for what would spoil every grade: checks that do not load, criteria without text."""
+        _ = self.checks
+        try:
+            for key, exercise in self.exercises.items():
+                for criterion in exercise.criteria:
+                    for lang in LANGUAGES:
+                        self.criterion_name(key, criterion, lang)
+        except (OSError, ValueError, MessageError) as error:
+            raise LabError(f"{self.folder / 'messages.toml'}: {error}") from None
+
     def criterion_name(self, exercise: str, criterion: str, lang: str) -> str:
         """What the criterion asks, in one phrase."""
         return self.phrase(f"{exercise}.{criterion}", lang=lang)
@@ -126,9 +139,11 @@ def read_lab(lab_id: str, folder: Path | None = None) -> Lab:
     path = root / lab_id / "lab.toml"
     if lab_id not in lab_ids(root):
         raise LabError(f"unknown lab {lab_id!r}: {root} holds {', '.join(lab_ids(root)) or 'none'}")
+    if not _ID.fullmatch(lab_id):  # it names files, and nbgrader's assignment
+        raise LabError(f"{path.parent}: {lab_id!r} is no name for a lab: use lower case, digits and hyphens")
     try:
         described = tomllib.loads(path.read_text(encoding="utf-8"))
-    except tomllib.TOMLDecodeError as error:
+    except ValueError as error:  # not TOML, or not UTF-8
         raise LabError(f"{path}: not TOML: {error}") from None
     exercises = {key: _exercise(path, key, table) for key, table in _table(path, described, "exercises").items()}
     if not exercises:
@@ -176,5 +191,8 @@ def _load_module(name: str, path: Path) -> ModuleType:
         raise LabError(f"{path}: missing: a lab needs its checks")
     module = importlib.util.module_from_spec(spec)
     sys.modules[name] = module  # dataclasses and typing look their module up by name
-    spec.loader.exec_module(module)
+    try:
+        spec.loader.exec_module(module)
+    except Exception as error:
+        raise LabError(f"{path}: cannot be loaded: {type(error).__name__}: {error}") from error
     return module

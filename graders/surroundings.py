@@ -28,6 +28,8 @@ def arrange(shell: Any, skipped: str) -> None:
         return []
 
     shell.getoutput = no_output
+    # exit() ends a kernel a moment later, in the middle of whatever comes next.
+    shell.ask_exit = lambda: skip("exit()")
     for name in _INSTALLERS:
         shell.register_magic_function(lambda line, name=name: skip(f"%{name} {line}"), "line", name)
     for name in _SHELLS:

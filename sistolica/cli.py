@@ -1,6 +1,7 @@
 """The command line: what can be asked for. What a command does is in :mod:`sistolica.commands`, imported when run."""
 
 import sys
+from io import TextIOWrapper
 from pathlib import Path
 from typing import Annotated, NoReturn
 
@@ -119,6 +120,9 @@ def _spoken(lang: str | None) -> str | None:
 
 def main() -> None:
     """Entry point: a fault that we can name is one clear line on stderr and exit status 2."""
+    for stream in (sys.stdout, sys.stderr):
+        if isinstance(stream, TextIOWrapper):  # a name that the terminal cannot write must not end a grading halfway
+            stream.reconfigure(errors="backslashreplace")
     try:
         app()
     except (CourseError, LabError, messages.UnknownLanguageError) as error:

@@ -39,16 +39,15 @@ def grade(
     """Grade ``submissions`` of ``lab_id`` into ``out``, saying what happens in ``lang``; the exit status."""
     try:
         refused = _refusal(project, submissions, lab_id, out, lang, workers)
-    except (
-        OSError,
-        RuntimeError,
-    ) as error:  # a name too long, a folder above it closed; links that go round in circles
+    except (OSError, RuntimeError) as error:
+        # A name too long, a folder above it that is closed; links that go round in circles.
         refused = phrase("grade.path", lang=lang, reason=error)
     if refused:
         _line(complaints, refused)
         return BAD_USAGE
     spoken = lang or messages.language()
     lab = read_lab(lab_id, project.labs)
+    lab.require_sound()
     masters = Masters(
         {code: lab_notebook(project, lab_id, code, "release") for code in messages.LANGUAGES},
         lab_notebook(project, lab_id, spoken, "source"),

@@ -136,6 +136,11 @@ def test_a_death_in_a_cell_keeps_what_stood_before_it(desk):
     ]
 
 
+def test_leaving_the_notebook_costs_nothing(desk):
+    executed = desk.grade(extras=[("add", "exit()"), ("scale", "quit()")])
+    assert scores(executed) == {"add": 2.0, "scale": 3.0}
+
+
 def test_a_death_at_the_very_start_costs_everything_and_is_named(desk):
     executed = desk.grade(extras=[("setup", "import os; os._exit(1)")])
     assert scores(executed) == {"add": 0.0, "scale": 0.0}

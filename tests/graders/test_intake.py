@@ -232,7 +232,14 @@ def test_a_data_file_that_cannot_be_read_is_left_out_by_name(tmp_path, sound, mo
     assert [(notice.key, notice.values) for notice in one.notices] == [("files-unreadable", {"names": "secret.csv"})]
 
 
-def test_a_pipe_is_never_read(tmp_path, sound):
+def test_a_pipe_is_never_read(tmp_path, sound, monkeypatch):
+    read_bytes = Path.read_bytes
+
+    def only_files(self):
+        assert self.is_file(), "a pipe would be waited for without end"
+        return read_bytes(self)
+
+    monkeypatch.setattr(Path, "read_bytes", only_files)
     put(tmp_path / "ana" / "tiny.ipynb", sound)
     os.mkfifo(tmp_path / "ana" / "data")
     os.mkfifo(tmp_path / "bia.ipynb")

@@ -67,6 +67,8 @@ def test_a_syntax_error_names_its_line(process):
         ("files = !ls\nfiles", "[]"),
         ("%%bash\ntouch here", "Omitido al calificar: %%bash"),
         ("%%script sh -c x\ntouch here", "Omitido al calificar: %%script sh -c x"),
+        ("exit()", "Omitido al calificar: exit()"),
+        ("quit", "Omitido al calificar: exit()"),
         ("%cd /content", "/content"),
         ("%%time\nz = 1", "Wall time"),
         ("print('''\n!pip in a text\n''')", "!pip in a text"),
@@ -224,3 +226,13 @@ def test_the_runner_keeps_the_next_process_ready_and_ends_it():
         runner.close()
     assert not folder.exists()
     assert not spare.folder.exists()
+
+
+def test_folders_without_end_are_no_trouble():
+    with started() as process:
+        run = process.run_cell(
+            "import os\nfor _ in range(1200):\n    os.mkdir('d')\n    os.chdir('d')\nos.chmod('.', 0)\n'made'"
+        )
+        assert text_of(run) == "'made'"
+        home = process.folder.parent
+    assert not home.exists()

@@ -69,6 +69,36 @@ def test_an_unknown_lab_is_named_with_those_that_exist(tmp_path):
         read_lab("../tmp", labs_folder())
 
 
+def test_a_file_that_is_not_utf8_is_named(tmp_path):
+    write(tmp_path, SOUND)
+    (tmp_path / "lab" / "lab.toml").write_bytes(b"\xff")
+    with pytest.raises(LabError, match=r"lab\.toml: not TOML"):
+        read_lab("lab", tmp_path)
+
+
+@pytest.mark.parametrize("name", ["a+b", "two words", "Lab", "lab*", "-lab"])
+def test_a_folder_that_cannot_name_an_assignment_is_no_lab(tmp_path, name):
+    write(tmp_path, SOUND)
+    (tmp_path / "lab").rename(tmp_path / name)
+    with pytest.raises(LabError, match="is no name for a lab"):
+        read_lab(name, tmp_path)
+
+
+@pytest.mark.parametrize("checks", ["def one(", "import nothing_of_the_name", "x = 1"])
+def test_checks_that_do_not_load_are_refused_before_anything_is_graded(tmp_path, checks):
+    with pytest.raises(LabError, match=r"checks\.py"):
+        read_lab("lab", write(tmp_path, SOUND, checks=checks)).require_sound()
+
+
+@pytest.mark.parametrize("content", [None, b"[", b"\xff", b"", b"[one]\na = { es = 'x' }\nb = { es = 'x', pt = 'x' }"])
+def test_so_are_messages_that_are_not_there(tmp_path, content):
+    lab = read_lab("lab", write(tmp_path, SOUND))
+    if content is not None:
+        (lab.folder / "messages.toml").write_bytes(content)
+    with pytest.raises(LabError, match=r"messages\.toml"):
+        lab.require_sound()
+
+
 def test_the_checkouts_labs_are_found_without_importing_the_platform():
     code = "import sys; from graders.lab import labs_folder; labs_folder(); print('sistolica' in sys.modules)"
     run = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)

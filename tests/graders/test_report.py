@@ -82,6 +82,17 @@ def test_a_fault_of_the_check_keeps_what_was_earned_and_says_where(tmp_path):
     assert "test_report.py" in result.fault
 
 
+def test_a_nan_of_theirs_is_a_wrong_answer_and_no_warning(tmp_path):
+    def check(learner, rng, report):
+        for key in EXERCISE.criteria:
+            with report.criterion(key) as criterion:
+                criterion.require(learner.call("f").astype(np.int64).tolist() == [1])
+
+    learner = NamespaceLearner({"f": lambda: np.array([np.nan])})
+    result = judge(lab_with(check, tmp_path), "e", learner, np.random.default_rng(0))
+    assert (result.score, result.fault) == (0.0, None)
+
+
 def test_a_result_survives_json():
     error = LearnerError("raised", "f", "ValueError", "no", 3, "x").to_dict()
     result = ExerciseResult("e", (Outcome("first", 0.0, 1.0, error=error), Outcome("second", 0.5, 0.5)), "fault")

@@ -1,5 +1,8 @@
 """The command line's own voice: one line and a status for what can be named, and nobody's text made into pictures."""
 
+import io
+import sys
+
 import pytest
 from rich.markup import escape
 
@@ -38,3 +41,11 @@ def test_a_name_between_colons_is_no_picture(console):
     with console.capture() as captured:
         console.print(escape("a :fire: b 127.0.0.1:-1: c"), soft_wrap=True)
     assert captured.get() == "a :fire: b 127.0.0.1:-1: c\n"
+
+
+def test_a_name_that_the_terminal_cannot_write_ends_nothing(monkeypatch):
+    written = io.BytesIO()
+    monkeypatch.setattr(sys, "stdout", io.TextIOWrapper(written, encoding="latin-1", write_through=True))
+    monkeypatch.setattr(cli, "app", lambda: cli.console.print("Peña 日本"))
+    cli.main()
+    assert written.getvalue() == "Peña \\u65e5\\u672c\n".encode("latin-1")
