@@ -3,12 +3,14 @@
 import os
 import shutil
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import pytest
 
-from sistolica.project import Project
-from sistolica.site.build import build
 from tpu_kernels import messages
+
+if TYPE_CHECKING:  # the kernels' tests also run where only they are installed
+    from sistolica.project import Project
 
 NO_SKIP = "SISTOLICA_NO_SKIP"  # set in CI, where everything a test needs is installed
 
@@ -36,8 +38,10 @@ def spanish_unless_said(monkeypatch):
     messages.use(None)
 
 
-def write_small_course(root: Path) -> Project:
+def write_small_course(root: Path) -> "Project":
     """A copy of ``tests/small_course`` under the course's own configuration."""
+    from sistolica.project import Project
+
     here = Path(__file__).parent
     shutil.copytree(here / "small_course", root)
     shutil.copy(here.parent / "_config.yml", root)
@@ -45,8 +49,10 @@ def write_small_course(root: Path) -> Project:
 
 
 @pytest.fixture(scope="session")
-def small_course(tmp_path_factory) -> Project:
+def small_course(tmp_path_factory) -> "Project":
     """The small course, built once in both languages. Do not change it: copy it."""
+    from sistolica.site.build import build
+
     project = write_small_course(tmp_path_factory.mktemp("small") / "course")
     build(project)
     return project
