@@ -1,13 +1,20 @@
-# make serve   set up, build both languages, serve them at http://127.0.0.1:8000
-# make test    set up, then every check: style, types, parity of the languages, tests
-# make clean   remove what was built, and the environment
+# make serve        set up, build both languages, serve them at http://127.0.0.1:8000
+# make test         set up, then every check: style, types, parity of the languages, tests
+# make test-oldest  the kernels and training again, on the oldest jax that they support
+# make test-torch   training in PyTorch, in an environment of its own
+# make clean        remove what was built, and the environments
 
 PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 READY := $(VENV)/ready
+LIBTPU := $(VENV)/libtpu
+OLDEST := .venv-oldest
+OLDEST_JAX := 0.8.0
+TORCH := .venv-torch
+INSTALL := -m pip install --disable-pip-version-check --progress-bar on -q
 
-.PHONY: serve build test lint check pyodide clean
+.PHONY: serve build test test-oldest test-torch lint check pyodide clean
 
 serve: $(READY)
 	$(BIN)/sistolica serve
@@ -15,8 +22,16 @@ serve: $(READY)
 build: $(READY)
 	$(BIN)/sistolica build
 
-test: lint check
+test: lint check $(LIBTPU)/ready
 	$(BIN)/pytest $(PYTEST_ARGS)
+
+# Left out: what runs the GPU kernel's values (that jax has no interpreter for it) and the TPU's compiler (of another jax).
+test-oldest: $(OLDEST)/ready
+	$(OLDEST)/bin/pytest tests/tpu_kernels/kernels tests/tpu_kernels/training --ignore-glob='*/test_pallas_gpu_values.py' \
+	  --ignore-glob='*/test_compiles_for_tpu.py' $(PYTEST_ARGS)
+
+test-torch: $(TORCH)/ready
+	$(TORCH)/bin/pytest tests/tpu_kernels/training/pytorch $(PYTEST_ARGS)
 
 lint: $(READY)
 	$(BIN)/ruff check .
@@ -26,16 +41,36 @@ lint: $(READY)
 check: $(READY)
 	$(BIN)/sistolica check
 
-$(READY): pyproject.toml constraints.txt
+# Every environment starts with a Python that is new enough.
+$(VENV)/made $(OLDEST)/made $(TORCH)/made:
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || { \
 	  echo "Python 3.11 or newer is needed, $(PYTHON) is $$($(PYTHON) --version 2>&1). Name one: make $(MAKECMDGOALS) PYTHON=python3.11"; exit 1; }
-	$(PYTHON) -m venv $(VENV)
-	PIP_CONSTRAINT=constraints.txt $(BIN)/python -m pip install --disable-pip-version-check --progress-bar on -q -e '.[lab,kernels,train,book,grade,dev]'
+	$(PYTHON) -m venv $(@D)
+	@touch $@
+
+$(READY): pyproject.toml constraints.txt | $(VENV)/made
+	PIP_CONSTRAINT=constraints.txt $(BIN)/python $(INSTALL) -e '.[lab,kernels,train,book,grade,dev]'
 	@touch $(READY)
+
+# The TPU compiler, out of sight of ordinary programs: beside it, jax looks for a TPU at every start and complains.
+$(LIBTPU)/ready: constraints.txt | $(READY)
+	rm -rf $(LIBTPU)
+	PIP_CONSTRAINT=constraints.txt $(BIN)/python $(INSTALL) --no-deps --target $(LIBTPU) libtpu
+	@touch $@
+
+$(OLDEST)/ready: pyproject.toml constraints.txt | $(OLDEST)/made
+	grep -vE '^(jax|jaxlib)==' constraints.txt > $(OLDEST)/constraints.txt
+	PIP_CONSTRAINT=$(OLDEST)/constraints.txt $(OLDEST)/bin/python $(INSTALL) jax==$(OLDEST_JAX) -e '.[kernels,train]' hypothesis pytest
+	@touch $@
+
+# torch_xla wants the torch it was built for, and brings CUDA's libraries: some 7.7 GB in all.
+$(TORCH)/ready: pyproject.toml constraints.txt | $(TORCH)/made
+	PIP_CONSTRAINT=constraints.txt $(TORCH)/bin/python $(INSTALL) -e '.[torch,train]' hypothesis pytest
+	@touch $@
 
 # The browser's Python, for the tests that compare it with ours. Needs Node 18 or newer.
 pyodide:
 	npm ci --prefix tests/pyodide --no-audit --no-fund
 
 clean:
-	rm -rf $(VENV) tests/pyodide/node_modules _build dist .pytest_cache .mypy_cache .ruff_cache .hypothesis
+	rm -rf $(VENV) $(OLDEST) $(TORCH) tests/pyodide/node_modules _build dist .pytest_cache .mypy_cache .ruff_cache .hypothesis

@@ -13,10 +13,12 @@ from graders.lab import LabError
 from sistolica.faults import CourseError
 from sistolica.project import find_project
 from tpu_kernels import messages
+from tpu_kernels.bench.command import app as bench_app
 
 app = typer.Typer(no_args_is_help=True, pretty_exceptions_enable=False, add_completion=False)
 labs_app = typer.Typer(no_args_is_help=True, help="The labs that learners solve.")
 app.add_typer(labs_app, name="labs")
+app.add_typer(bench_app, name="bench")
 
 console = Console(emoji=False)  # a learner may be called :fire:, an address may end in :-1:
 complaints = Console(stderr=True, emoji=False)
@@ -58,6 +60,19 @@ def check() -> None:
     from sistolica.check import command
 
     raise typer.Exit(command(find_project(), console))
+
+
+@app.command()
+def doctor(
+    expect_devices: Annotated[int | None, typer.Option(min=1, help="How many devices there should be.")] = None,
+    json_only: Annotated[bool, typer.Option("--json", help="Print one JSON object and nothing else.")] = False,
+    lang: Language = None,
+) -> None:
+    """Say what this machine has and what stands in the way: exit status 1 when something must be put right."""
+    from sistolica.commands.doctor import doctor as look_at_machine
+
+    _spoken(lang)
+    raise typer.Exit(look_at_machine(console, complaints, expect_devices=expect_devices, json_only=json_only))
 
 
 @app.command()

@@ -1,4 +1,4 @@
-"""Every test starts in Spanish, whatever the machine's locale, and leaves no language behind; jax sees eight devices."""
+"""Every test starts in Spanish, whatever the machine's locale, and leaves no language behind; jax has eight devices."""
 
 import os
 from collections.abc import Iterator

@@ -1,0 +1,163 @@
+"""``bench``: what can be measured from the command line. jax is imported when something is."""
+
+import json
+import sys
+from collections.abc import Iterable, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+from rich.console import Console
+from rich.progress import Progress
+
+from tpu_kernels.messages import LANGUAGES, use
+from tpu_kernels.phrases import phrase
+
+if TYPE_CHECKING:
+    from tpu_kernels.bench.report import Recorded
+
+app = typer.Typer(no_args_is_help=True, help="Measure kernels and training: every result checked, in one run.")
+
+Json = Annotated[bool, typer.Option("--json", help="Print one line of JSON instead of a table.")]
+Out = Annotated[Path | None, typer.Option(help="Also write the JSON to this file.")]
+Warmup = Annotated[int, typer.Option(min=0, help="Rounds that do not count.")]
+Repeats = Annotated[int, typer.Option(min=1, help="Rounds that count.")]
+Lang = Annotated[str | None, typer.Option("--lang", help=f"{' or '.join(LANGUAGES)}; default: the environment's.")]
+
+WRONG = 1
+
+
+@app.command()
+def matmul(
+    shapes: Annotated[str, typer.Option(help="Comma-separated: 1024 for a cube, 512x2048x512 for m x k x n.")] = (
+        "512,1024,2048"
+    ),
+    dtypes: Annotated[str, typer.Option(help="Comma-separated names of dtypes.")] = "float32",
+    backends: Annotated[str, typer.Option(help="Comma-separated; default: what is fast here, beside jnp.")] = "",
+    warmup: Warmup = 2,
+    repeats: Repeats = 10,
+    json_only: Json = False,
+    out: Out = None,
+    lang: Lang = None,
+) -> None:
+    """The matrix product of each implementation beside jnp.matmul. Exit status 1 when a result is wrong."""
+    use(lang)
+    from tpu_kernels.bench.matmul import bench_matmul
+    from tpu_kernels.bench.report import matmul_table
+
+    cubes, formats, names = parsed_shapes(shapes), _parsed_dtypes(dtypes), _split(backends)
+    rounds = (warmup + repeats) * len(cubes) * len(formats)
+    with _progress(json_only) as bar:
+        task = bar.add_task("matmul", total=rounds)
+        rows = list(
+            bench_matmul(cubes, formats, names, warmup=warmup, repeats=repeats, progress=lambda: bar.advance(task))
+        )
+    _show(rows, matmul_table, json_only, out)
+    raise typer.Exit(0 if all(row.correctness.right for row in rows) else WRONG)
+
+
+@app.command()
+def training(
+    devices: Annotated[str, typer.Option(help="Comma-separated numbers of devices.")] = "1",
+    dtypes: Annotated[str, typer.Option(help="Comma-separated: float32, bfloat16.")] = "float32",
+    simulate: Annotated[bool, typer.Option("--simulate", help="Simulate the devices on the CPU.")] = False,
+    batch: Annotated[int, typer.Option(min=1, help="Sequences in a batch.")] = 8,
+    context: Annotated[int, typer.Option(min=1, help="Tokens of a sequence.")] = 128,
+    width: Annotated[int, typer.Option(min=4, help="Width of the transformer; 4 heads divide it.")] = 128,
+    layers: Annotated[int, typer.Option(min=1, help="Layers of the transformer.")] = 2,
+    warmup: Warmup = 1,
+    repeats: Repeats = 5,
+    json_only: Json = False,
+    out: Out = None,
+    lang: Lang = None,
+) -> None:
+    """A step of training a transformer, in every form of parallelism. Exit status 1 when a gradient is wrong."""
+    use(lang)
+    counts = _parsed_counts(devices)
+    if simulate:
+        from tpu_kernels.backend import simulate_devices
+
+        simulate_devices(max(counts))
+    from tpu_kernels.bench.report import training_table
+    from tpu_kernels.bench.training import TOLERANCES, bench_training, contestants
+    from tpu_kernels.training.transformer_config import Config
+
+    formats = _parsed_dtypes(dtypes)
+    for name in set(formats) - set(TOLERANCES):
+        raise typer.BadParameter(phrase("bench.bad_policy", got=name, known=", ".join(TOLERANCES)))
+    config = Config(context=context, width=width, layers=layers)
+    with _progress(json_only) as bar:
+        task = bar.add_task("training", total=warmup + repeats)
+        rows = list(
+            bench_training(
+                contestants(counts, formats),
+                config,
+                batch=batch,
+                warmup=warmup,
+                repeats=repeats,
+                progress=lambda: bar.advance(task),
+            )
+        )
+    _show(rows, training_table, json_only, out)
+    raise typer.Exit(0 if all(row.right for row in rows) else WRONG)
+
+
+def _parsed_counts(text: str) -> list[int]:
+    words = _split(text)
+    for word in words:
+        if not word.isdecimal() or not int(word):
+            raise typer.BadParameter(phrase("bench.bad_count", got=word))
+    if not words:
+        raise typer.BadParameter(phrase("bench.bad_count", got=text))
+    return [int(word) for word in words]
+
+
+def parsed_shapes(text: str) -> list[tuple[int, int, int]]:
+    """``"512,128x256x64"`` as (m, k, n). Raises ``typer.BadParameter`` naming what is no shape."""
+    shapes = []
+    for word in _split(text):
+        parts = word.lower().split("x")
+        if len(parts) not in {1, 3} or not all(part.isdecimal() and int(part) for part in parts):
+            raise typer.BadParameter(phrase("bench.bad_shape", got=word))
+        m, k, n = (int(part) for part in (parts if len(parts) == 3 else parts * 3))
+        shapes.append((m, k, n))
+    return shapes
+
+
+def _parsed_dtypes(text: str) -> list[str]:
+    import jax.numpy as jnp
+
+    found = []
+    for word in _split(text):
+        try:
+            found.append(jnp.dtype(word).name)
+        except TypeError:
+            raise typer.BadParameter(phrase("bench.bad_dtype", got=word)) from None
+    return found
+
+
+def _split(text: str) -> list[str]:
+    return [word.strip() for word in text.split(",") if word.strip()]
+
+
+def _progress(json_only: bool) -> Progress:
+    return Progress(console=Console(stderr=True), transient=True, disable=json_only or not sys.stderr.isatty())
+
+
+def _show(rows: Sequence["Recorded"], table: Any, json_only: bool, out: Path | None) -> None:
+    from tpu_kernels.backend import here
+    from tpu_kernels.bench.report import machine_line, to_dict
+
+    found = here()
+    record = to_dict(found, rows)
+    if out is not None:
+        out.write_text(json.dumps(record, indent=1) + "\n", encoding="utf-8")
+    if json_only:
+        _print([json.dumps(record)])
+    else:
+        _print([machine_line(found), "", repr(table([row.to_dict() for row in rows]))])
+
+
+def _print(lines: Iterable[str]) -> None:
+    for line in lines:
+        typer.echo(line)

@@ -1,0 +1,1 @@
+"""The matrix product: one meaning, several implementations."""
