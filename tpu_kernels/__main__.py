@@ -9,6 +9,7 @@ from tpu_kernels.backend import BackendError
 from tpu_kernels.bench.command import app as bench
 from tpu_kernels.bench.measurement_error import MeasurementError
 from tpu_kernels.messages import UnknownLanguageError
+from tpu_kernels.phrases import phrase
 from tpu_kernels.training.command import app as train
 
 app = typer.Typer(no_args_is_help=True, pretty_exceptions_enable=False, add_completion=False)
@@ -27,6 +28,8 @@ def main() -> NoReturn:
         app(prog_name="python -m tpu_kernels")
     except (BackendError, MeasurementError, UnknownLanguageError, ValueError) as error:
         typer.echo(str(error), err=True)
+    except MemoryError:
+        typer.echo(phrase("bench.no_memory"), err=True)
     sys.exit(2)
 
 

@@ -29,7 +29,7 @@ def doctor(
     with complaints.status(phrase("doctor.looking")):
         found = report(expect_devices)
     if json_only:
-        text = json.dumps(found.to_dict(), ensure_ascii=False, indent=1)
+        text = json.dumps(found.to_dict(), indent=1)  # ASCII: any terminal can write it
         console.print(text, markup=False, highlight=False, soft_wrap=True)
     else:
         console.print(_rendered(found), highlight=False)

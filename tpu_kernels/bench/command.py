@@ -45,6 +45,7 @@ def matmul(
     from tpu_kernels.bench.matmul import bench_matmul
     from tpu_kernels.bench.report import matmul_table
 
+    _check_place(out)
     cubes, formats, names = parsed_shapes(shapes), _parsed_dtypes(dtypes), _split(backends)
     rounds = (warmup + repeats) * len(cubes) * len(formats)
     with _progress(json_only) as bar:
@@ -73,6 +74,7 @@ def training(
 ) -> None:
     """A step of training a transformer, in every form of parallelism. Exit status 1 when a gradient is wrong."""
     use(lang)
+    _check_place(out)
     counts = _parsed_counts(devices)
     if simulate:
         from tpu_kernels.backend import simulate_devices
@@ -115,6 +117,8 @@ def _parsed_counts(text: str) -> list[int]:
 def parsed_shapes(text: str) -> list[tuple[int, int, int]]:
     """``"512,128x256x64"`` as (m, k, n). Raises ``typer.BadParameter`` naming what is no shape."""
     shapes = []
+    if not _split(text):
+        raise typer.BadParameter(phrase("bench.bad_shape", got=text))
     for word in _split(text):
         parts = word.lower().split("x")
         if len(parts) not in {1, 3} or not all(part.isdecimal() and int(part) for part in parts):
@@ -127,13 +131,24 @@ def parsed_shapes(text: str) -> list[tuple[int, int, int]]:
 def _parsed_dtypes(text: str) -> list[str]:
     import jax.numpy as jnp
 
+    from tpu_kernels.kernels.gemm.dtypes import FLOATS, INTEGERS
+
     found = []
     for word in _split(text):
         try:
-            found.append(jnp.dtype(word).name)
+            dtype = jnp.dtype(word)
         except TypeError:
-            raise typer.BadParameter(phrase("bench.bad_dtype", got=word)) from None
+            dtype = None
+        if dtype not in FLOATS | INTEGERS:
+            raise typer.BadParameter(phrase("bench.bad_dtype", got=word))
+        found.append(dtype.name)
     return found
+
+
+def _check_place(out: Path | None) -> None:
+    """Before anything is measured, which would be lost."""
+    if out is not None and not out.parent.is_dir():
+        raise typer.BadParameter(phrase("bench.no_folder", folder=out.parent, name=out.name))
 
 
 def _split(text: str) -> list[str]:

@@ -47,7 +47,9 @@ Simulate = Annotated[bool, typer.Option("--simulate", help="Simulate the devices
 Folder = Annotated[Path | None, typer.Option(help="Folder to save in and to resume from.")]
 SaveEvery = Annotated[int, typer.Option(min=1, help="Steps from one checkpoint to the next.")]
 PolicyName = Annotated[Precision, typer.Option(help="What the steps compute in.")]
-Seed = Annotated[int, typer.Option(min=0, help="Of the first parameters, the order of the data and dropout.")]
+Seed = Annotated[
+    int, typer.Option(min=0, max=2**32 - 1, help="Of parameters, order of the data and dropout.")
+]
 
 console = Console(emoji=False, highlight=False, soft_wrap=True)
 complaints = Console(stderr=True, emoji=False, highlight=False, soft_wrap=True)
@@ -171,7 +173,7 @@ def _faults_told() -> Iterator[None]:
     try:
         yield
     except KeyboardInterrupt as stopped:
-        complaints.print(str(stopped), markup=False)
+        complaints.print(str(stopped) or phrase("bench.stopped"), markup=False)
         raise typer.Exit(128 + getattr(stopped, "signal", signal.SIGINT)) from None
     except _faults() as fault:
         complaints.print(str(fault), markup=False)
@@ -182,6 +184,6 @@ def _faults() -> tuple[type[Exception], ...]:
     try:
         from tpu_kernels.training.checkpoint import CheckpointError
         from tpu_kernels.training.fit import DivergedError
-    except ImportError:  # without jax or optax; that is the fault, then, and was raised as one of these two
+    except Exception:  # noqa: BLE001  # no jax, or half of it after Ctrl-C: then one of these was raised
         return (MissingExtraError, BackendError)
-    return (MissingExtraError, BackendError, CheckpointError, DivergedError, ValueError)
+    return (MissingExtraError, BackendError, CheckpointError, DivergedError, OSError, ValueError)

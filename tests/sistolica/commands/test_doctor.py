@@ -75,6 +75,7 @@ def test_a_plain_machine_is_told_plainly(run) -> None:
 
 def test_a_program_gets_one_json_object_and_nothing_else(run) -> None:
     ended = run("--json", "--lang", "pt", "--expect-devices", "2", XLA_FLAGS="--xla_force_host_platform_device_count=2")
+    assert ended.stdout.isascii(), "a terminal that is not UTF-8 would be given no JSON"
     report = json.loads(ended.stdout)
     assert ended.returncode == report["exit_status"] == 0
     assert (report["schema"], report["language"]) == (1, "pt")

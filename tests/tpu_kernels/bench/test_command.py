@@ -63,7 +63,10 @@ def test_a_wrong_result_is_an_exit_status(monkeypatch):
 @pytest.mark.parametrize(
     "words",
     [
+        ["matmul", "--shapes", ""],
         ["matmul", "--shapes", "0"],
+        ["matmul", "--dtypes", "complex64"],
+        ["matmul", "--out", "no/such/folder/result.json"],
         ["matmul", "--shapes", "2x2"],
         ["matmul", "--shapes", "-4"],
         ["matmul", "--dtypes", "float33"],

@@ -11,7 +11,8 @@ int64                       int64      int64
 ========================  ===========  ==============
 
 Two floats meet where ``jax.numpy.promote_types`` says, two integers as well. An 8-bit float that meets another float
-becomes bfloat16 first, which holds every value of either 8-bit format. 64-bit formats need ``jax_enable_x64``.
+becomes bfloat16 first, which holds every value of either 8-bit format. 64-bit formats need ``jax_enable_x64``. Sums
+that leave the accumulator of integers wrap, as NumPy's do; where narrower operands may do that, :func:`may_wrap`.
 """
 
 import jax
@@ -49,6 +50,14 @@ def accumulator_dtype(dtype: np.dtype) -> np.dtype:
     if dtype.itemsize == 8:
         return dtype
     return FLOAT32 if dtype in FLOATS else INT32
+
+
+def may_wrap(a: np.dtype, b: np.dtype, k: int) -> bool:
+    """Whether a sum of ``k`` products of operands narrower than int32 can be more than int32 holds."""
+    if not {a, b} <= INTEGERS or max(a.itemsize, b.itemsize) >= INT32.itemsize:
+        return False
+    largest = [max(-int(np.iinfo(dtype).min), int(np.iinfo(dtype).max)) for dtype in (a, b)]
+    return k * largest[0] * largest[1] > np.iinfo(INT32).max
 
 
 def known_dtype(asked: DTypeLike) -> np.dtype:

@@ -58,12 +58,19 @@ class Work:
         """Batch, first row and first column of a tile.
 
         Tiles that are made at the same time lie close together, in a region about as high as it is wide, so that most
-        of what they read comes from the L2.
+        of what they read comes from the L2: strips of ``high`` rows of tiles are walked column by column, one to the
+        right, the next to the left.
         """
         _, down, across = self.tile.grid(self.problem)
+        high = min(down, max(1, round((self.blocks * self.tile.n / self.tile.m) ** 0.5)))
         per_batch = jnp.int32(down * across)
-        high = max(1, round((self.blocks * self.tile.n / self.tile.m) ** 0.5))
-        row, column = plgpu.planar_snake(lax.rem(number, per_batch), (down, across), 0, high)
+        within = lax.rem(number, per_batch)
+        strip = lax.div(within, jnp.int32(high * across))
+        top = strip * high
+        height = jnp.minimum(high, down - top)  # the last strip may be lower, and none is empty
+        left = within - top * across
+        row, along = top + lax.rem(left, height), lax.div(left, height)
+        column = jnp.where(lax.rem(strip, 2) == 0, along, across - 1 - along)
         return lax.div(number, per_batch), row * self.tile.m, column * self.tile.n
 
 

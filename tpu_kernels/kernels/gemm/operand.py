@@ -22,7 +22,7 @@ def as_operand(name: str, value: object) -> Array:
     """The array as jax will take it; ``TypeError`` for what is no array.
 
     Without ``jax_enable_x64`` jax has no 64-bit types: a NumPy array of float64 becomes float32 and one of int64 int32,
-    which is announced once. Integers that would not fit raise ``ValueError``.
+    which is announced once. Numbers that would not fit raise ``ValueError``.
     """
     if isinstance(value, jax.Array):
         return value
@@ -32,12 +32,23 @@ def as_operand(name: str, value: object) -> Array:
         value = value.astype(value.dtype.newbyteorder("="))
     kept = jax.dtypes.canonicalize_dtype(value.dtype)
     if kept != value.dtype:
-        if value.dtype.kind == "i" and value.size:
-            least, most = int(value.min()), int(value.max())
-            if least < np.iinfo(kept).min or most > np.iinfo(kept).max:
-                raise ValueError(phrase("gemm.does_not_fit", operand=name, got=value.dtype.name, kept=kept.name))
-        announce(phrase("gemm.narrowed", got=value.dtype.name, kept=kept.name))
+        if not _fits(value, kept):
+            raise ValueError(phrase("gemm.does_not_fit", operand=name, got=value.dtype.name, kept=kept.name))
+        if value.dtype.kind == "i":
+            announce(phrase("gemm.narrowed_integers", got=value.dtype.name, kept=kept.name))
+        else:
+            announce(phrase("gemm.narrowed", got=value.dtype.name, kept=kept.name))
     return value
+
+
+def _fits(value: np.ndarray[Any, Any], kept: np.dtype) -> bool:
+    """Whether every finite number of ``value`` is within the range of ``kept``."""
+    if value.dtype.kind == "f":
+        magnitudes = np.abs(value[np.isfinite(value)])
+        return bool(magnitudes.max(initial=0.0) <= np.finfo(kept).max)
+    if value.dtype.kind == "i" and value.size:
+        return bool(value.min() >= np.iinfo(kept).min and value.max() <= np.iinfo(kept).max)
+    return True
 
 
 def abstract(name: str, value: object) -> Abstract:

@@ -12,7 +12,7 @@ from jax.typing import DTypeLike
 from tpu_kernels.backend import announce
 from tpu_kernels.kernels.gemm import plan as planning
 from tpu_kernels.kernels.gemm.block import Block
-from tpu_kernels.kernels.gemm.dtypes import accumulator_dtype, common_dtype, known_dtype, result_dtype
+from tpu_kernels.kernels.gemm.dtypes import accumulator_dtype, common_dtype, known_dtype, may_wrap, result_dtype
 from tpu_kernels.kernels.gemm.epilogue import check_epilogue, finish
 from tpu_kernels.kernels.gemm.gradient import Call, product
 from tpu_kernels.kernels.gemm.implementations import KEEPS_AXES
@@ -87,6 +87,8 @@ def matmul(
     understood = _understand(request)
     if understood.choice.refused is not None or (understood.choice.interpret and interpret is None):
         announce(str(planning.notice(understood.choice, understood.call.problem, request.where)))
+    if may_wrap(request.a.dtype, request.b.dtype, understood.layout.sizes[2]):
+        announce(phrase("gemm.may_wrap", a=request.a.dtype.name, b=request.b.dtype.name))
     result: jax.Array = _run(understood.layout, understood.call, a, b, bias)
     return result
 

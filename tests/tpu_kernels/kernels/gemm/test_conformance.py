@@ -23,6 +23,9 @@ SLOW = [(name, dtype) for name, dtype in ALL if name == "pallas_gpu" and dtype i
 EVERYWHERE = able_to(jnp.bfloat16)
 FLOAT32 = able_to(jnp.float32)
 
+# The numbers here are small enough.
+pytestmark = pytest.mark.filterwarnings("ignore:Una suma tan larga:tpu_kernels.backend.FallbackWarning")
+
 
 def run(name: str, a: Any, b: Any, **options: Any) -> jax.Array:
     return matmul(a, b, backend=name, interpret=interpreted(name), **options)

@@ -98,6 +98,8 @@ CASES = [
     (replace(problem("bfloat16", "float32", g=2, m=70, k=100, n=90), a_transposed=True), None, None, None, None),
     (replace(problem("float16", "float32", m=70, k=100, n=90), b_transposed=True), None, None, None, None),
     (problem("bfloat16", "float32", m=1, k=1, n=1), None, "float32", None, None),
+    # one tile for each of the batch, where a strip of tiles is no higher than one
+    (problem("bfloat16", "bfloat16", g=3, m=33, k=64, n=64), None, None, None, None),
 ]
 if ON_HOPPER:
     CASES += [

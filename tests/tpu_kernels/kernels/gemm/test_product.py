@@ -124,12 +124,43 @@ def test_numpy_s_doubles_are_lowered_with_one_notice(unheard: None) -> None:
 
 def test_numpy_s_integers_are_lowered_with_one_notice_if_they_fit(unheard: None) -> None:
     a = np.arange(12).reshape(4, 3)
-    with pytest.warns(FallbackWarning, match="int64 se multiplican como int32"):
+    with pytest.warns(FallbackWarning, match="int64 se multiplican y se suman como int32"):
         got = matmul(a, a.T)
     assert got.dtype == jnp.int32
     np.testing.assert_array_equal(got, a @ a.T)
     with pytest.raises(ValueError, match="a es int64 con valores que no caben en int32"):
         matmul(a * 2**40, a.T)
+
+
+@pytest.mark.parametrize("at", ["a", "bias"])
+def test_a_double_that_float32_cannot_hold_is_refused(at: str) -> None:
+    far = {"a": A.astype(np.float64), "bias": np.zeros(2)}
+    far[at][..., 0] = 1e300
+    with pytest.raises(ValueError, match=f"{at} es float64"):
+        matmul(far["a"] if at == "a" else A, B, bias=far["bias"] if at == "bias" else None)
+
+
+@pytest.mark.parametrize(
+    ("dtype", "k", "warned"),
+    [
+        ("int8", 131071, False),
+        ("int8", 131072, True),
+        ("uint8", 33025, False),
+        ("uint8", 33026, True),
+        ("int16", 1, False),
+        ("int16", 2, True),
+        ("int32", 9, False),
+    ],
+)
+def test_sums_that_may_wrap_are_announced(unheard: None, dtype: str, k: int, warned: bool) -> None:
+    """At the first length at which the largest operands of the type leave int32."""
+    a = np.full((1, k), np.iinfo(dtype).min or np.iinfo(dtype).max, dtype)
+    with warnings.catch_warnings(record=True) as heard:
+        warnings.simplefilter("always")
+        sums = matmul(a, a.T)
+    assert ["dar la vuelta" in str(notice.message) for notice in heard] == [True] * warned
+    if dtype != "int32":
+        assert (int(sums[0, 0]) == k * int(a[0, 0]) ** 2) is not warned
 
 
 def test_doubles_stay_doubles_where_jax_has_them() -> None:
