@@ -32,10 +32,10 @@ def slope(params: Params, direction: Params, tokens: NDArray[np.integer], config
     """The derivative of the loss along ``direction``, by central differences ``reach`` times its length apart."""
     length = math.sqrt(sum(float(np.sum(np.square(part, dtype=np.float64))) for part in direction.values()))
     step = reach / length
+    along = {name: np.asarray(part, np.float64) for name, part in direction.items()}
 
     def moved(sign: float) -> dict[str, Array]:
-        wide = {name: (value.astype(np.float64), direction[name].astype(np.float64)) for name, value in params.items()}
-        return {name: value + sign * step * along for name, (value, along) in wide.items()}
+        return {name: np.asarray(params[name], np.float64) + sign * step * along[name] for name in params}
 
     return float((loss(moved(1.0), tokens, config) - loss(moved(-1.0), tokens, config)) / (2 * step))
 
