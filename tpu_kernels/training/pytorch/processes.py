@@ -92,6 +92,8 @@ def _work(work: Callable[..., None], _: int, *args: Any) -> None:
     replica = Replica()
     try:
         work(replica, *args)
+        if replica._turns:
+            replica._turns.leave()
     except BaseException as error:
         if replica._turns:
             replica._turns.give_up(error)
@@ -102,22 +104,41 @@ class _Turns:
     """``count`` threads that do something one after another, and none again before all have."""
 
     def __init__(self, count: int) -> None:
-        self._all_here, self._one_at_a_time = threading.Barrier(count), threading.Lock()
+        self._count, self._leaving, self._uneven = count, 0, False
+        self._all_here, self._one_at_a_time = threading.Barrier(count, self._compare), threading.Lock()
         self._failure: BaseException | None = None
 
     def take(self, act: Callable[[], None]) -> None:
-        """Calls ``act`` when it is this thread's turn. Raises what another thread gave up with."""
-        try:
-            self._all_here.wait()
-        except threading.BrokenBarrierError:
-            raise self._failure or RuntimeError from None
+        """Calls ``act`` when it is this thread's turn.
+
+        Raises what another thread gave up with, ``RuntimeError`` when another has left and would never come.
+        """
+        self._meet()
         with self._one_at_a_time:
             act()
+
+    def leave(self) -> None:
+        """Waits until all leave. Raises as :meth:`take` does."""
+        with self._one_at_a_time:
+            self._leaving += 1
+        self._meet()
 
     def give_up(self, error: BaseException) -> None:
         """Frees the threads that wait for this one."""
         self._failure = self._failure or error
         self._all_here.abort()
+
+    def _meet(self) -> None:
+        try:
+            self._all_here.wait()
+        except threading.BrokenBarrierError:
+            raise self._failure or RuntimeError from None
+        if self._uneven:
+            raise RuntimeError(phrase("pytorch.uneven", left=self._leaving, count=self._count))
+
+    def _compare(self) -> None:
+        """Called once, when all are here and before any goes on and may leave."""
+        self._uneven = 0 < self._leaving < self._count
 
 
 _of_this_process: dict[int, _Turns] = {}

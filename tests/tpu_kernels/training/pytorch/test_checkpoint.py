@@ -2,6 +2,7 @@
 
 import os
 from dataclasses import replace
+from pathlib import Path
 
 import pytest
 import torch
@@ -125,10 +126,23 @@ def test_a_file_that_is_cut_short_is_refused_and_kept(begun, tmp_path):
     assert path.exists()
 
 
-def test_a_file_with_code_in_it_is_refused(begun, tmp_path):
-    torch.save({"step": 1, "batches": os.system}, tmp_path / "run.pt")
+class Payload:
+    """Unpickled, it makes a file."""
+
+    def __init__(self, path):
+        self.path = path
+
+    def __reduce__(self):
+        return Path.touch, (self.path,)
+
+
+def test_a_file_with_code_in_it_is_refused_and_not_run(begun, tmp_path):
+    run, path, ran = begun(), tmp_path / "run.pt", tmp_path / "ran"
+    save(path, run)
+    torch.save(torch.load(path) | {"extra": Payload(ran)}, path)
     with pytest.raises(CheckpointError, match="no se puede leer"):
-        restore(tmp_path / "run.pt", begun())
+        restore(path, run)
+    assert not ran.exists()
 
 
 def test_a_file_that_is_another_thing_is_refused(begun, tmp_path):

@@ -1,9 +1,13 @@
 """Four devices give what one gives: sums and means over rows that do not divide, in both forms."""
 
 import os
+import signal
 import subprocess
 import sys
+from functools import partial
+from itertools import count
 from pathlib import Path
+from threading import Thread
 from types import ModuleType
 
 import numpy as np
@@ -16,18 +20,25 @@ from tpu_kernels.training.pytorch.layout import OneDevice
 from tpu_kernels.training.pytorch.simulation import simulate_devices
 from tpu_kernels.training.pytorch.spmd import Spmd
 
+LONGEST = 400  # seconds; devices that wait for each other would wait for ever
 PROGRAM = Path(__file__).with_name("run_parallel.py")
 
 
 @pytest.fixture(scope="module", params=["spmd", "processes"])
 def finished(request, tmp_path_factory):
     path = tmp_path_factory.mktemp("parallel") / request.param
-    environ = {name: value for name, value in os.environ.items() if name != "PJRT_DEVICE"}
+    environ = {name: value for name, value in os.environ.items() if name != "PJRT_DEVICE"} | {"SISTOLICA_LANG": "es"}
     command = [sys.executable, "-W", "error", str(PROGRAM), request.param, str(path)]
-    ended = subprocess.run(command, capture_output=True, text=True, check=False, env=environ)
-    assert ended.returncode == 0, ended.stderr
+    pipes = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE}
+    program = subprocess.Popen(command, text=True, env=environ, start_new_session=True, **pipes)
+    try:
+        said, complained = program.communicate(timeout=LONGEST)
+    except subprocess.TimeoutExpired:
+        os.killpg(program.pid, signal.SIGKILL)  # with the processes that it started
+        raise
+    assert program.returncode == 0, complained
     files = [np.load(file) for file in sorted(path.parent.glob("*.npz"))]
-    return request.param, files, ended.stdout
+    return request.param, files, said
 
 
 @pytest.mark.parametrize("case", CASES, ids=str)
@@ -46,10 +57,68 @@ def test_one_program_is_compiled_for_all_steps_and_each_device_gets_its_rows(fin
         assert said == f"{len(CASES)} {len(CASES) * STEPS} [[3, 6], [3, 6], [3, 6], [3, 6]]\n"
 
 
-def test_what_one_replica_raises_ends_them_all(finished):
-    form, _, said = finished
-    if form == "processes":
-        assert said == "replica 1 is out of luck\n"
+class Replica:
+    """Of two, with nothing to compute."""
+
+    indices = count()
+    turns = None
+
+    def __init__(self):
+        self.index, self._turns = next(self.indices), self.turns
+        self.did = []
+
+    def sync(self):
+        self._turns.take(partial(self.did.append, "sync"))
+
+
+@pytest.fixture
+def two_replicas(monkeypatch):
+    """Runs ``work`` on two replicas, in threads as they are on a CPU; what each ended with."""
+
+    def run(work):
+        monkeypatch.setattr(Replica, "turns", processes._Turns(2))
+        monkeypatch.setattr(Replica, "indices", count())
+        monkeypatch.setattr(processes, "Replica", Replica)
+        ends = {}
+
+        def of_one(thread):
+            try:
+                processes._work(work, thread)
+                ends[thread] = None
+            except Exception as error:
+                ends[thread] = error
+
+        threads = [Thread(target=of_one, args=(thread,), daemon=True) for thread in range(2)]
+        for thread in threads:
+            thread.start()
+        for thread in threads:
+            thread.join(timeout=60)
+        return [ends.get(thread, "still waiting") for thread in range(2)]
+
+    return run
+
+
+def test_replicas_that_come_to_every_sync_end_well(two_replicas):
+    for _ in range(50):
+        assert two_replicas(lambda replica: [replica.sync() for _ in range(3)]) == [None, None]
+
+
+def test_a_replica_that_fails_ends_the_others_with_what_it_raised(two_replicas):
+    failure = LookupError("out of luck")
+
+    def work(replica):
+        replica.sync()
+        if replica.index == 1:
+            raise failure
+        replica.sync()
+
+    assert two_replicas(work) == [failure, failure]
+
+
+def test_a_replica_that_ends_early_keeps_no_other_waiting(two_replicas):
+    ends = two_replicas(lambda replica: [replica.sync() for _ in range(3 + replica.index)])
+    said = "De 2 dispositivos, 1 ya terminaron y los demás siguen: esperarían para siempre."
+    assert [str(end).startswith(said) for end in ends] == [True, True]
 
 
 @pytest.mark.parametrize("start", [Spmd, lambda: processes.launch(print), lambda: simulate_devices(2)])
