@@ -85,7 +85,7 @@ def two_replicas(monkeypatch):
             try:
                 processes._work(work, thread)
                 ends[thread] = None
-            except Exception as error:
+            except (LookupError, RuntimeError) as error:
                 ends[thread] = error
 
         threads = [Thread(target=of_one, args=(thread,), daemon=True) for thread in range(2)]
