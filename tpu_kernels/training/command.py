@@ -47,9 +47,7 @@ Simulate = Annotated[bool, typer.Option("--simulate", help="Simulate the devices
 Folder = Annotated[Path | None, typer.Option(help="Folder to save in and to resume from.")]
 SaveEvery = Annotated[int, typer.Option(min=1, help="Steps from one checkpoint to the next.")]
 PolicyName = Annotated[Precision, typer.Option(help="What the steps compute in.")]
-Seed = Annotated[
-    int, typer.Option(min=0, max=2**32 - 1, help="Of parameters, order of the data and dropout.")
-]
+Seed = Annotated[int, typer.Option(min=0, max=2**32 - 1, help="Of parameters, order of the data and dropout.")]
 
 console = Console(emoji=False, highlight=False, soft_wrap=True)
 complaints = Console(stderr=True, emoji=False, highlight=False, soft_wrap=True)
