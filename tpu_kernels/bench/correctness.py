@@ -11,6 +11,8 @@ import ml_dtypes
 import numpy as np
 from numpy.typing import NDArray
 
+from tpu_kernels.models.numerics import gamma
+
 # A reference for a product of 8192 would take longer than all that is measured: so many rows of it are compared.
 MOST_ROWS = 256
 
@@ -44,8 +46,7 @@ def compare(
     if np.issubdtype(found.dtype, np.integer):
         wrong = float(error.max(initial=0.0))
         return Correctness(wrong, np.inf if wrong else 0.0, len(rows))
-    k, u = a.shape[1], unit_roundoff(accumulator)
-    relative = k * u / (1 - k * u)
+    relative = gamma(a.shape[1], accumulator)
     if passes:
         relative += 2 * unit_roundoff(passes) + unit_roundoff(passes) ** 2
     bound = relative * (np.abs(left) @ np.abs(right))

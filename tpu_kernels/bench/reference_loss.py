@@ -30,7 +30,7 @@ def loss(params: Params, tokens: NDArray[np.integer], config: Config) -> float:
 
 def slope(params: Params, direction: Params, tokens: NDArray[np.integer], config: Config, reach: float = 1e-5) -> float:
     """The derivative of the loss along ``direction``, by central differences ``reach`` times its length apart."""
-    length = math.sqrt(sum(float(np.sum(np.square(part, dtype=np.float64))) for part in direction.values()))
+    length = math.sqrt(squared_norm(direction))
     step = reach / length
     along = {name: np.asarray(part, np.float64) for name, part in direction.items()}
 
@@ -38,6 +38,11 @@ def slope(params: Params, direction: Params, tokens: NDArray[np.integer], config
         return {name: np.asarray(params[name], np.float64) + sign * step * along[name] for name in params}
 
     return float((loss(moved(1.0), tokens, config) - loss(moved(-1.0), tokens, config)) / (2 * step))
+
+
+def squared_norm(params: Params) -> float:
+    """The sum of the squares of all parameters, in float64."""
+    return sum(float(np.sum(np.square(part, dtype=np.float64))) for part in params.values())
 
 
 def _norm(x: Array) -> Array:

@@ -3,10 +3,10 @@
 import os
 import platform
 from collections.abc import Mapping, Sequence
-from importlib import metadata
 from typing import Any, Protocol
 
 from tpu_kernels.backend import Here
+from tpu_kernels.machine.distributions import installed_versions
 from tpu_kernels.messages import decimal
 from tpu_kernels.models.table import Table, TableCell
 from tpu_kernels.phrases import phrase
@@ -33,7 +33,7 @@ def environment(found: Here) -> dict[str, Any]:
         "machine": platform.machine(),
         "cpus": os.cpu_count(),
         "python": platform.python_version(),
-        "versions": {name: version for name in PACKAGES if (version := _version(name))},
+        "versions": installed_versions(PACKAGES),
         "variables": {name: os.environ[name] for name in VARIABLES if name in os.environ},
     }
 
@@ -130,10 +130,3 @@ def number(value: float | None, digits: int) -> TableCell:
 
 def _scaled(value: float | None, factor: float) -> float | None:
     return None if value is None else value * factor
-
-
-def _version(name: str) -> str | None:
-    try:
-        return metadata.version(name)
-    except metadata.PackageNotFoundError:
-        return None

@@ -13,8 +13,8 @@ import optax
 from tpu_kernels.backend import here, require_devices
 from tpu_kernels.bench.matmul import MEASURED
 from tpu_kernels.bench.reference_loss import loss as reference_loss
-from tpu_kernels.bench.reference_loss import slope
-from tpu_kernels.bench.roof import Roof, checked_rate, roof
+from tpu_kernels.bench.reference_loss import slope, squared_norm
+from tpu_kernels.bench.roof import PUBLISHED, Roof, checked_rate, roof
 from tpu_kernels.bench.timing import Call, Timing, time_in_turns
 from tpu_kernels.training import data_parallel, fsdp
 from tpu_kernels.training.batch import shard_batch
@@ -76,7 +76,7 @@ class Row:
         """
         if self.roof.peak is None:
             return None
-        devices = self.contestant.devices if self.roof.label == "published" else 1
+        devices = self.contestant.devices if self.roof.label == PUBLISHED else 1
         return self.flops / self.timing.median / (self.roof.peak * devices)
 
     def to_dict(self) -> dict[str, Any]:
@@ -142,7 +142,6 @@ def bench_training(
     first = chosen[0]
     for contestant in chosen:
         mine = gradients[contestant]
-        squared = sum(float(np.sum(np.square(part, dtype=np.float64))) for part in mine.values())
         timing = timings[contestant.name]
         alone = contestant.devices if found.platform != "cpu" else 1  # simulated devices are one processor
         checked_rate(flops / timing.median / alone, found, contestant.dtype)
@@ -151,7 +150,7 @@ def bench_training(
             tokens=counted,
             flops=flops,
             loss_error=abs(lost[contestant] - truth) / truth,
-            slope_error=abs(squared / slope(params, mine, tokens, config) - 1),
+            slope_error=abs(squared_norm(mine) / slope(params, mine, tokens, config) - 1),
             gradient_error=_distance(mine, gradients[first]),
             timing=timing,
             ratio=timing.ratio(timings[first.name]),
@@ -194,6 +193,5 @@ def _call(contestant: Contestant, config: Config, params: dict[str, Any], tokens
 
 def _distance(mine: dict[str, np.ndarray], theirs: dict[str, np.ndarray]) -> float:
     """Norm of the difference over the norm."""
-    apart = sum(float(np.sum(np.square(mine[name] - theirs[name], dtype=np.float64))) for name in theirs)
-    size = sum(float(np.sum(np.square(part, dtype=np.float64))) for part in theirs.values())
-    return float(np.sqrt(apart / size))
+    apart = {name: mine[name] - theirs[name] for name in theirs}
+    return float(np.sqrt(squared_norm(apart) / squared_norm(theirs)))

@@ -10,24 +10,11 @@ import numpy.typing as npt
 from jax.sharding import Mesh
 
 from tpu_kernels.phrases import phrase
+from tpu_kernels.training.examples import WEIGHT, rows
 from tpu_kernels.training.mesh import split_rows
 
 Batch: TypeAlias = Mapping[str, jax.Array]
 """Arrays whose leading dimension is the example. "weight", if there, is [B] float32: 0 means padding."""
-
-WEIGHT = "weight"
-
-
-def rows(batch: Mapping[str, npt.ArrayLike]) -> int:
-    """The number of examples. ``ValueError`` when two leaves disagree, and for a batch without any."""
-    counts = {name: np.shape(leaf)[0] if np.ndim(leaf) else 0 for name, leaf in batch.items()}
-    first = next(iter(counts), None)
-    if first is None or not counts[first]:
-        raise ValueError(phrase("training.empty", name=first))
-    for name, count in counts.items():
-        if count != counts[first]:
-            raise ValueError(phrase("training.leading", name=name, got=count, first=first, expected=counts[first]))
-    return counts[first]
 
 
 def weights(batch: Batch) -> jax.Array:

@@ -12,11 +12,9 @@ import jax
 import optax
 from jax.sharding import Mesh, PartitionSpec
 
-from tpu_kernels.phrases import phrase
-from tpu_kernels.training.accumulation import accumulated
 from tpu_kernels.training.batch import Batch
-from tpu_kernels.training.loss import Losses, SumGradients, Sums, weighted_sums
-from tpu_kernels.training.mesh import data_axis, data_mesh, replicated, split_rows
+from tpu_kernels.training.loss import Losses, SumGradients, Sums
+from tpu_kernels.training.mesh import data_axis, replicated, split_rows
 from tpu_kernels.training.precision import FLOAT32, Policy
 from tpu_kernels.training.state import Params
 from tpu_kernels.training.step import Step, build_step
@@ -79,16 +77,15 @@ def make_step(
     Raises ``ValueError`` for an unknown form or reduction; the step raises it for a batch that devices and microbatches
     do not divide (``shard_batch`` fills it up), and ``RuntimeError`` for a state that was donated.
     """
-    if form not in FORMS:
-        raise ValueError(phrase("training.unknown", argument="form", got=form, known=", ".join(FORMS)))
-    mesh = data_mesh(1) if mesh is None else mesh
-    sums = FORMS[form](accumulated(weighted_sums(losses, policy), accumulate), mesh)
     return build_step(
-        sums,
+        losses,
         optimizer,
-        lambda state: replicated(mesh),
-        mesh,
+        FORMS,
+        lambda tree, mesh: replicated(mesh),
+        mesh=mesh,
+        form=form,
         reduction=reduction,
         accumulate=accumulate,
+        policy=policy,
         donate=donate,
     )

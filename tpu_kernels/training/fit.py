@@ -14,8 +14,8 @@ import jax
 import jax.numpy as jnp
 
 from tpu_kernels.phrases import phrase
-from tpu_kernels.training.batch import rows
 from tpu_kernels.training.checkpoint import CheckpointError, Checkpoints
+from tpu_kernels.training.examples import rows
 from tpu_kernels.training.interruption import Interruption
 from tpu_kernels.training.log import Log
 from tpu_kernels.training.metrics import UNKNOWN, Meter, Speed, Work

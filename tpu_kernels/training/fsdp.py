@@ -17,11 +17,9 @@ import jax.numpy as jnp
 import optax
 from jax.sharding import Mesh, NamedSharding, PartitionSpec
 
-from tpu_kernels.phrases import phrase
-from tpu_kernels.training.accumulation import accumulated
 from tpu_kernels.training.batch import Batch
-from tpu_kernels.training.loss import Losses, SumGradients, Sums, weighted_sums
-from tpu_kernels.training.mesh import data_axis, data_mesh, replicated, split_rows
+from tpu_kernels.training.loss import Losses, SumGradients, Sums
+from tpu_kernels.training.mesh import data_axis, replicated, split_rows
 from tpu_kernels.training.precision import FLOAT32, Policy
 from tpu_kernels.training.state import Params, TrainState
 from tpu_kernels.training.step import Step, build_step
@@ -132,16 +130,15 @@ def make_step(
     donate: bool = False,
 ) -> Step:
     """``data_parallel.make_step`` with parameters and optimiser state in parts: same arguments, numbers and errors."""
-    if form not in FORMS:
-        raise ValueError(phrase("training.unknown", argument="form", got=form, known=", ".join(FORMS)))
-    mesh = data_mesh(1) if mesh is None else mesh
-    sums = FORMS[form](accumulated(weighted_sums(losses, policy), accumulate), mesh)
     return build_step(
-        sums,
+        losses,
         optimizer,
-        lambda state: shardings(state, mesh),
-        mesh,
+        FORMS,
+        shardings,
+        mesh=mesh,
+        form=form,
         reduction=reduction,
         accumulate=accumulate,
+        policy=policy,
         donate=donate,
     )

@@ -11,7 +11,8 @@ import jax
 import jax.numpy as jnp
 
 from tpu_kernels.phrases import phrase
-from tpu_kernels.training.batch import WEIGHT, Batch
+from tpu_kernels.training.batch import Batch
+from tpu_kernels.training.examples import WEIGHT
 from tpu_kernels.training.precision import Policy
 from tpu_kernels.training.state import Params
 

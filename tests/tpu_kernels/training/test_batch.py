@@ -6,7 +6,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from tpu_kernels.training.batch import rows, shard_batch
+from tpu_kernels.training.batch import shard_batch
+from tpu_kernels.training.examples import rows
 from tpu_kernels.training.mesh import data_mesh
 
 

@@ -47,6 +47,7 @@ class Understood(NamedTuple):
     layout: Layout
     call: Call
     choice: Choice
+    may_wrap: bool
 
 
 def matmul(
@@ -87,7 +88,7 @@ def matmul(
     understood = _understand(request)
     if understood.choice.refused is not None or (understood.choice.interpret and interpret is None):
         announce(str(planning.notice(understood.choice, understood.call.problem, request.where)))
-    if may_wrap(request.a.dtype, request.b.dtype, understood.layout.sizes[2]):
+    if understood.may_wrap:
         announce(phrase("gemm.may_wrap", a=request.a.dtype.name, b=request.b.dtype.name))
     result: jax.Array = _run(understood.layout, understood.call, a, b, bias)
     return result
@@ -162,7 +163,7 @@ def _understand(request: Request) -> Understood:
     call = Call(
         problem, choice.implementation, choice.block, request.precision, request.activation, choice.interpret, chip
     )
-    return Understood(found, call, choice)
+    return Understood(found, call, choice, may_wrap(request.a.dtype, request.b.dtype, found.sizes[2]))
 
 
 @partial(jax.jit, static_argnums=(0, 1), inline=True)

@@ -4,15 +4,17 @@ import jax
 import jax.numpy as jnp
 from jax import lax
 
-from tpu_kernels.backend import Here
 from tpu_kernels.kernels.gemm.block import Block
 from tpu_kernels.kernels.gemm.dtypes import INT8
 from tpu_kernels.kernels.gemm.epilogue import finish
 from tpu_kernels.kernels.gemm.problem import Problem
-from tpu_kernels.phrases import phrase
+from tpu_kernels.kernels.gemm.unblocked import describe, refusal, without_blocks
+
+__all__ = ["HOME", "READS_TRANSPOSED", "block_for", "describe", "multiply", "refusal"]
 
 HOME = None
 READS_TRANSPOSED = True
+block_for = without_blocks("xla")
 
 
 def multiply(
@@ -44,20 +46,3 @@ def multiply(
 def _axes(x: jax.Array, batch: tuple[int, ...], *, rows: bool) -> tuple[int, ...]:
     last = x.ndim - 1
     return tuple(range(len(batch), last)) if rows else (last,)
-
-
-def refusal(problem: Problem, here: Here | None) -> str | None:
-    """``None``: it does every problem, everywhere."""
-    return None
-
-
-def block_for(problem: Problem, block: Block | None, chip: str, precision: lax.Precision | None) -> Block | None:
-    """``None``; ``ValueError`` for a block, which would change nothing here."""
-    if block is not None:
-        raise ValueError(phrase("gemm.no_block", implementation="xla", block=str(block)))
-    return None
-
-
-def describe(problem: Problem, block: Block | None, chip: str, precision: lax.Precision | None) -> str:
-    """Nothing: there are no blocks."""
-    return ""

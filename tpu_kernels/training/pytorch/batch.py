@@ -6,12 +6,10 @@ from typing import Any, TypeAlias
 import numpy as np
 import numpy.typing as npt
 
-from tpu_kernels.phrases import phrase
+from tpu_kernels.training.examples import WEIGHT, rows
 
 Batch: TypeAlias = Mapping[str, npt.ArrayLike]
 """Arrays whose leading dimension is the example. "weight", if there, is [B] float32: 0 means padding."""
-
-WEIGHT = "weight"
 
 
 def filled(batch: Batch, parts: int) -> dict[str, npt.NDArray[Any]]:
@@ -22,19 +20,8 @@ def filled(batch: Batch, parts: int) -> dict[str, npt.NDArray[Any]]:
     examples, and when two arrays disagree about how many there are.
     """
     arrays = {name: np.asarray(leaf) for name, leaf in batch.items()}
-    count = _rows(arrays)
+    count = rows(arrays)
     missing = -count % parts
     weight = np.pad(arrays.get(WEIGHT, np.ones(count)).astype(np.float32), (0, missing))
     full = {name: np.concatenate([array, np.repeat(array[-1:], missing, axis=0)]) for name, array in arrays.items()}
     return {**full, WEIGHT: weight}
-
-
-def _rows(arrays: Mapping[str, npt.NDArray[Any]]) -> int:
-    counts = {name: len(array) if array.ndim else 0 for name, array in arrays.items()}
-    first = next(iter(counts), None)
-    if first is None or not counts[first]:
-        raise ValueError(phrase("training.empty", name=first))
-    for name, count in counts.items():
-        if count != counts[first]:
-            raise ValueError(phrase("training.leading", name=name, got=count, first=first, expected=counts[first]))
-    return counts[first]

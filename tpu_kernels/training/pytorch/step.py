@@ -12,7 +12,8 @@ import torch
 from torch import Tensor, nn
 
 from tpu_kernels.phrases import phrase
-from tpu_kernels.training.pytorch.batch import WEIGHT, Batch
+from tpu_kernels.training.examples import WEIGHT
+from tpu_kernels.training.pytorch.batch import Batch
 from tpu_kernels.training.pytorch.layout import Layout
 from tpu_kernels.training.pytorch.precision import FLOAT32, Policy
 from tpu_kernels.training.pytorch.randomness import random_state, set_random_state
