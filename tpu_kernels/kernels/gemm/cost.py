@@ -88,9 +88,10 @@ def cost(problem: Problem, block: Block, core: TensorCore, precision: lax.Precis
     elif columns > 1:  # a stays for a row of blocks, b changes with each step
         moved = bands * (a + columns * (b + out))
         seconds = bands * (step(a + b + out) + (columns - 1) * step(b + out))
-    else:  # b stays for as long as the batch does
-        moved = bands * (a + out) + min(problem.g, bands) * b
-        seconds = bands * step(a + out)
+    else:  # b stays for a product of the batch, and comes with the first step of the next
+        products = min(problem.g, bands)
+        moved = bands * (a + out) + products * b
+        seconds = (bands - products + 1) * step(a + out) + (products - 1) * step(a + b + out)
     steps = bands * columns * depth
     return Cost(
         seconds=seconds + 2 * LATENCY + (a + b + out) / core.bandwidth,
