@@ -1,0 +1,47 @@
+"""Collectives on a CPU: Pallas's interpreter of TPU kernels, one thread for each simulated device, looking for races.
+
+Devices wait for each other there, each in a thread of XLA's pool. With as few threads as devices they wait for ever,
+once one of them needs a thread to copy an array; so a pool that is too narrow is refused before anything starts.
+"""
+
+import os
+from collections.abc import Mapping
+from typing import Any
+
+import jax
+from jax.experimental.pallas import tpu as pltpu
+
+from tpu_kernels.backend import THREADS_PER_DEVICE, BackendError
+from tpu_kernels.phrases import phrase
+
+VARIABLE = "NPROC"  # the width of XLA's pool, when it is set as jax starts
+
+
+def interpreter(devices: int) -> Any:
+    """What ``pallas_call`` takes as ``interpret`` on this machine for a kernel on ``devices`` of its devices.
+
+    ``False`` on a TPU. Raises :class:`~tpu_kernels.backend.BackendError` on a GPU, and where the pool is too narrow.
+    """
+    platform = jax.default_backend()
+    if platform == "tpu":
+        return False
+    if platform != "cpu":
+        raise BackendError(phrase("collectives.no_kernels", platform=platform))
+    width = max(jax.local_device_count(), _named(os.environ), os.cpu_count() or 1)
+    wanted = THREADS_PER_DEVICE * devices
+    if width < wanted:
+        raise BackendError(phrase("collectives.narrow_pool", width=width, devices=devices, wanted=wanted))
+    return pltpu.InterpretParams(detect_races=True)
+
+
+def races_found() -> bool:
+    """Whether the interpreter saw a race in the last kernel that this process ran in it."""
+    from jax._src.pallas.mosaic.interpret import interpret_pallas_call
+
+    found = interpret_pallas_call.races
+    return bool(found is not None and found.races_found)
+
+
+def _named(environment: Mapping[str, str]) -> int:
+    value = environment.get(VARIABLE, "")
+    return int(value) if value.isdecimal() else 0

@@ -1,0 +1,43 @@
+"""The same collectives by XLA, for comparison and for every dtype."""
+
+from collections.abc import Sequence
+
+import jax
+import jax.numpy as jnp
+from jax import lax
+
+from tpu_kernels.kernels.collectives.operations import MAX, MIN, SUM
+
+REDUCE = {SUM: lax.psum, MAX: lax.pmax, MIN: lax.pmin}
+
+
+def all_gather(x: jax.Array, axes: tuple[str, ...]) -> jax.Array:
+    return lax.all_gather(x, axes, tiled=True)
+
+
+def reduce_scatter(x: jax.Array, axes: tuple[str, ...], operation: str) -> jax.Array:
+    """jax has only the sum; the others exchange all shards first, and reduce what came."""
+    if operation == SUM:
+        return lax.psum_scatter(x, axes, scatter_dimension=0, tiled=True)
+    came = all_to_all(x, axes)
+    shards = came.reshape(lax.axis_size(axes), -1, *x.shape[1:])
+    return {MAX: jnp.max, MIN: jnp.min}[operation](shards, axis=0)
+
+
+def all_reduce(x: jax.Array, axes: tuple[str, ...], operation: str) -> jax.Array:
+    found: jax.Array = REDUCE[operation](x, axes)
+    return found
+
+
+def all_to_all(x: jax.Array, axes: tuple[str, ...]) -> jax.Array:
+    return lax.all_to_all(x, axes, split_axis=0, concat_axis=0, tiled=True)
+
+
+def broadcast(x: jax.Array, axes: tuple[str, ...], root: int) -> jax.Array:
+    """A sum with all others at zero."""
+    mine = lax.axis_index(axes) == root
+    return lax.psum(jnp.where(mine, x, jnp.zeros_like(x)), axes)
+
+
+def permute(x: jax.Array, axes: tuple[str, ...], pairs: Sequence[tuple[int, int]]) -> jax.Array:
+    return lax.ppermute(x, axes, pairs)
