@@ -104,6 +104,51 @@ def training(
     raise typer.Exit(0 if all(row.right for row in rows) else WRONG)
 
 
+@app.command()
+def tcp(
+    mtu: Annotated[str, typer.Option(help="Comma-separated sizes of the largest IP packet, in bytes.")] = "1500,9000",
+    streams: Annotated[str, typer.Option(help="Comma-separated numbers of connections at once.")] = "1",
+    offload: Annotated[
+        bool | None,
+        typer.Option("--offload/--no-offload", help="Packets larger than the MTU, for a card to cut; default: both."),
+    ] = None,
+    seconds: Annotated[float | None, typer.Option(help="Length of a transfer; default: 1, unless --bytes.")] = None,
+    size: Annotated[int | None, typer.Option("--bytes", help="Bytes of a transfer, all streams together.")] = None,
+    repeats: Repeats = 3,
+    json_only: Json = False,
+    out: Out = None,
+    lang: Lang = None,
+) -> None:
+    """Linux's TCP between two network namespaces, which are made for it. Needs user namespaces, or root."""
+    use(lang)
+    from tpu_kernels.bench.tcp import bench_tcp
+    from tpu_kernels.bench.tcp_report import lines, to_dict
+
+    _check_place(out)
+    mtus, connections = _parsed_numbers("--mtu", mtu), _parsed_numbers("--streams", streams)
+    offloads = (True, False) if offload is None else (offload,)
+    with _progress(json_only) as bar:
+        task = bar.add_task("tcp", total=repeats * len(mtus) * len(connections) * len(offloads))
+        rows = bench_tcp(
+            mtus,
+            streams=connections,
+            offloads=offloads,
+            size=size,
+            seconds=1 if seconds is None and size is None else seconds,
+            repeats=repeats,
+            progress=lambda: bar.advance(task),
+        )
+    record = to_dict(rows)
+    _give(record, lines(record), json_only, out)
+
+
+def _parsed_numbers(option: str, text: str) -> list[int]:
+    words = _split(text)
+    if not words or not all(word.isdecimal() for word in words):
+        raise typer.BadParameter(phrase("host_network.bad_numbers", option=option, got=text))
+    return [int(word) for word in words]
+
+
 def _parsed_counts(text: str) -> list[int]:
     words = _split(text)
     for word in words:
@@ -165,12 +210,13 @@ def _show(rows: Sequence["Recorded"], table: Any, json_only: bool, out: Path | N
 
     found = here()
     record = to_dict(found, rows)
+    _give(record, [machine_line(found), "", repr(table(record["rows"]))], json_only, out)
+
+
+def _give(record: dict[str, Any], lines: Iterable[str], json_only: bool, out: Path | None) -> None:
     if out is not None:
         out.write_text(json.dumps(record, indent=1) + "\n", encoding="utf-8")
-    if json_only:
-        _print([json.dumps(record)])
-    else:
-        _print([machine_line(found), "", repr(table([row.to_dict() for row in rows]))])
+    _print([json.dumps(record)] if json_only else lines)
 
 
 def _print(lines: Iterable[str]) -> None:
