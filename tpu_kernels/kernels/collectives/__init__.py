@@ -19,5 +19,15 @@ from tpu_kernels.kernels.collectives.collective import (
     reduce_scatter,
 )
 from tpu_kernels.kernels.collectives.interpreter import races_found
+from tpu_kernels.kernels.collectives.traffic import bytes_sent
 
-__all__ = ["all_gather", "all_reduce", "all_to_all", "broadcast", "permute", "races_found", "reduce_scatter"]
+__all__ = [
+    "all_gather",
+    "all_reduce",
+    "all_to_all",
+    "broadcast",
+    "bytes_sent",
+    "permute",
+    "races_found",
+    "reduce_scatter",
+]

@@ -18,6 +18,7 @@ from jax.experimental import pallas as pl
 from jax.experimental.pallas import tpu as pltpu
 
 from tpu_kernels.kernels.collectives.lanes import Lane
+from tpu_kernels.kernels.collectives.places import Places
 
 Ref: TypeAlias = Any  # jax has no public name for what a kernel is given
 Step: TypeAlias = int | jax.Array
@@ -34,10 +35,20 @@ class Channel:
     """A lane inside a kernel: its semaphores, and where the bytes that this device sends are counted, if they are."""
 
     lane: Lane
+    here: Places  # of this device
     sending: Ref
     arriving: Ref  # [SLOTS]
     credit: Ref
     count: Ref | None  # [1], int32
+
+    def place(self, distance: Step) -> Any:
+        """Who is this many devices ahead of this one on the ring; from ``-size`` to ``size``."""
+        lane = self.lane
+        return lax.rem(self.here[lane.axis] + lane.way * distance + lane.size, lane.size)
+
+    def device(self, distance: Step) -> Places:
+        """The same one's place on the mesh."""
+        return {**self.here, self.lane.axis: self.place(distance)}
 
     def admit(self, step: Step) -> None:
         """Wait until the next device has room for what is sent in this step."""
@@ -50,7 +61,7 @@ class Channel:
             dst_ref=target,
             send_sem=self.sending,
             recv_sem=self.arriving.at[slot(step)],
-            device_id={self.lane.axis: place(self.lane, 1)},
+            device_id=self.device(1),
         )
 
     def begin(self, copy: Any, source: Ref) -> None:
@@ -66,7 +77,7 @@ class Channel:
         """
 
         def tell() -> None:
-            semaphore_signal(self.credit, inc=1, device_id={self.lane.axis: place(self.lane, -1)})
+            semaphore_signal(self.credit, inc=1, device_id=self.device(-1))
 
         when(step + SLOTS < (self.lane.sends if sends is None else sends), tell)
 
@@ -97,17 +108,12 @@ def exchange(moves: Sequence[Move]) -> None:
         when(move.going, copy.wait)
 
 
-def place(lane: Lane, distance: Step) -> Any:
-    """Who is this many devices ahead of this one; from ``-size`` to ``size``."""
-    return lax.rem(lax.axis_index(lane.axis) + lane.way * distance + lane.size, lane.size)
-
-
 def slot(step: Step) -> Any:
     """Which of the two buffers a step lands in."""
     return step % SLOTS if isinstance(step, int) else lax.rem(step, SLOTS)
 
 
-def half(which: int, rows: int) -> pl.Slice:
+def half(which: int, rows: int) -> Any:
     """The first or the second half of the rows of a shard."""
     return pl.ds(which * (rows // 2), rows // 2)
 
@@ -132,11 +138,11 @@ def repeat(first: Step, after: Step, act: Callable[[jax.Array], None]) -> None:
         lax.fori_loop(first, after, body, None)
 
 
-def meet(lanes: Sequence[Lane]) -> None:
+def meet(channels: Sequence[Channel]) -> None:
     """Wait until every neighbour is in this kernel: until then, its memory is somebody else's."""
     barrier = pltpu.get_barrier_semaphore()
-    sizes = {lane.axis: lane.size for lane in lanes}
-    neighbours = [Lane(axis, size, way, 0) for axis, size in sizes.items() for way in (1, -1)]
+    rings = {channel.lane.axis: channel for channel in channels}
+    neighbours = [channel.device(distance) for channel in rings.values() for distance in (1, -1)]
     for neighbour in neighbours:
-        semaphore_signal(barrier, inc=1, device_id={neighbour.axis: place(neighbour, 1)})
+        semaphore_signal(barrier, inc=1, device_id=neighbour)
     semaphore_wait(barrier, len(neighbours))

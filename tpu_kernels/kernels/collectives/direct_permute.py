@@ -10,6 +10,7 @@ from jax import lax
 from jax.experimental import pallas as pl
 from jax.experimental.pallas import tpu as pltpu
 
+from tpu_kernels.kernels.collectives import places
 from tpu_kernels.kernels.collectives.channel import Ref, semaphore_signal, semaphore_wait
 from tpu_kernels.kernels.gemm.manual_axes import result_shape
 
@@ -18,25 +19,30 @@ NOBODY = -1
 
 def permute(
     x: jax.Array, sizes: Mapping[str, int], pairs: Sequence[tuple[int, int]], *, collective_id: int, interpret: Any
-) -> jax.Array:
-    """``x`` [rows, lanes] of the first of each pair to the second; zeros where nothing comes.
+) -> tuple[jax.Array, jax.Array]:
+    """``x`` [rows, lanes] of the first of each pair to the second, zeros where nothing comes.
 
-    Devices are numbered along the mesh axes ``sizes``, the last one fastest. No source and no target occurs twice.
+    The second result counts the bytes that this device sent, int32 [1]. Devices are numbered
+    along the mesh axes ``sizes``, the last one fastest. No source and no target occurs twice.
     """
     count = int(np.prod(list(sizes.values())))
     peers = np.full((count, 2), NOBODY, np.int32)  # to whom, from whom
     for source, target in pairs:
         peers[source, 0], peers[target, 1] = target, source
     mine = jnp.asarray(peers)[lax.axis_index(tuple(sizes))]
+    axes = places.axes()
 
-    def device(number: jax.Array) -> dict[str, jax.Array]:
-        places = {}
-        for axis, size in reversed(sizes.items()):
-            places[axis], number = lax.rem(number, size), lax.div(number, size)
-        return places
+    def kernel(
+        peer_ref: Ref, place_ref: Ref, x_ref: Ref, out_ref: Ref, sent_ref: Ref, sending: Ref, arriving: Ref
+    ) -> None:
+        def device(number: jax.Array) -> places.Places:
+            found = {axis: place_ref[place] for place, axis in enumerate(axes)}
+            for axis, size in reversed(list(sizes.items())):
+                found[axis], number = lax.rem(number, size), lax.div(number, size)
+            return found
 
-    def kernel(peer_ref: Ref, x_ref: Ref, out_ref: Ref, sending: Ref, arriving: Ref) -> None:
         target, source = peer_ref[0], peer_ref[1]
+        sent_ref[0] = 0
         copy = pltpu.make_async_remote_copy(x_ref, out_ref, sending, arriving, device(jnp.maximum(target, 0)))
         barrier = pltpu.get_barrier_semaphore()
 
@@ -52,6 +58,7 @@ def permute(
             def _() -> None:
                 semaphore_wait(barrier, 1)
                 copy.start()
+                sent_ref[0] += x_ref.size * x_ref.dtype.itemsize
                 copy.wait_send()
 
         with jax.named_scope("receive"):
@@ -60,15 +67,15 @@ def permute(
             def _() -> None:
                 copy.wait_recv()
 
-    anywhere = pl.BlockSpec(memory_space=pl.ANY)
-    got = pl.pallas_call(
+    anywhere, scalars = pl.BlockSpec(memory_space=pl.ANY), pl.BlockSpec(memory_space=pltpu.SMEM)
+    got, sent = pl.pallas_call(
         kernel,
-        out_shape=result_shape(x.shape, np.dtype(x.dtype), x),
-        in_specs=[pl.BlockSpec(memory_space=pltpu.SMEM), anywhere],
-        out_specs=anywhere,
+        out_shape=[result_shape(x.shape, np.dtype(x.dtype), x), result_shape((1,), np.dtype(np.int32), x)],
+        in_specs=[scalars, scalars, anywhere],
+        out_specs=[anywhere, scalars],
         scratch_shapes=[pltpu.SemaphoreType.DMA, pltpu.SemaphoreType.DMA],
         compiler_params=pltpu.CompilerParams(collective_id=collective_id, has_side_effects=not interpret),
         interpret=interpret,
         name="permute",
-    )(mine, x)
-    return jnp.where(mine[1] == NOBODY, jnp.zeros_like(got), got)
+    )(mine, places.here(), x)
+    return jnp.where(mine[1] == NOBODY, jnp.zeros_like(got), got), sent

@@ -14,20 +14,23 @@ from jax.experimental.pallas import tpu as pltpu
 from tpu_kernels.backend import THREADS_PER_DEVICE, BackendError
 from tpu_kernels.phrases import phrase
 
-VARIABLE = "NPROC"  # the width of XLA's pool, when it is set as jax starts
+VARIABLE = "NPROC"  # the width of XLA's pool instead of the number of cores, when it is set as jax starts
 
 
-def interpreter(devices: int) -> Any:
-    """What ``pallas_call`` takes as ``interpret`` on this machine for a kernel on ``devices`` of its devices.
+def interpreter(devices: int, interpret: bool | None = None) -> Any:
+    """What ``pallas_call`` takes as ``interpret`` for a kernel on ``devices`` devices.
 
-    ``False`` on a TPU. Raises :class:`~tpu_kernels.backend.BackendError` on a GPU, and where the pool is too narrow.
+    ``interpret``: ``None`` means wherever there is no TPU; ``False`` is also for compiling where there is none. Raises
+    :class:`~tpu_kernels.backend.BackendError` on a GPU, and where the pool is too narrow.
     """
+    if interpret is False:
+        return False
     platform = jax.default_backend()
-    if platform == "tpu":
+    if platform == "tpu" and not interpret:
         return False
     if platform != "cpu":
         raise BackendError(phrase("collectives.no_kernels", platform=platform))
-    width = max(jax.local_device_count(), _named(os.environ), os.cpu_count() or 1)
+    width = max(jax.local_device_count(), _named(os.environ) or _cores())
     wanted = THREADS_PER_DEVICE * devices
     if width < wanted:
         raise BackendError(phrase("collectives.narrow_pool", width=width, devices=devices, wanted=wanted))
@@ -45,3 +48,8 @@ def races_found() -> bool:
 def _named(environment: Mapping[str, str]) -> int:
     value = environment.get(VARIABLE, "")
     return int(value) if value.isdecimal() else 0
+
+
+def _cores() -> int:
+    """Those that this process may run on, which are as many as XLA counts."""
+    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1

@@ -29,14 +29,20 @@ def sizes(x: jax.Array, axis_name: str | Sequence[str], impl: str) -> dict[str, 
         try:
             found[axis] = int(lax.axis_size(axis))
         except NameError:
-            known = jax.sharding.get_abstract_mesh().axis_names
-            if not known:
+            there = jax.sharding.get_abstract_mesh().axis_names
+            if not there:
                 raise ValueError(phrase("collectives.no_mesh", axis=axis)) from None
-            raise ValueError(phrase("collectives.no_axis", axis=axis, known=", ".join(known))) from None
+            raise ValueError(phrase("collectives.no_axis", axis=axis, known=", ".join(there))) from None
     if impl != XLA and x.dtype not in DTYPES:
         known = ", ".join(jnp.dtype(one).name for one in DTYPES)
         raise ValueError(phrase("collectives.dtype", got=x.dtype.name, known=known, impl=impl))
     return found
+
+
+def kernels(impl: str) -> None:
+    """``ValueError`` for one that is not made of these kernels."""
+    if impl == XLA:
+        raise ValueError(phrase("collectives.not_counted", known=", ".join(i for i in IMPLEMENTATIONS if i != XLA)))
 
 
 def operation(op: str) -> None:

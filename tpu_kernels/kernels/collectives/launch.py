@@ -10,12 +10,14 @@ import numpy as np
 from jax.experimental import pallas as pl
 from jax.experimental.pallas import tpu as pltpu
 
+from tpu_kernels.kernels.collectives import places
 from tpu_kernels.kernels.collectives.channel import SLOTS, Channel, Ref
 from tpu_kernels.kernels.collectives.lanes import Ring
 from tpu_kernels.kernels.gemm.manual_axes import result_shape
 
 Shape = tuple[int, ...]
 HBM = pl.BlockSpec(memory_space=pl.ANY)
+SCALARS = pl.BlockSpec(memory_space=pltpu.SMEM)
 
 
 def launch(
@@ -31,15 +33,17 @@ def launch(
     interpret: Any,
     count: bool = False,
 ) -> tuple[list[jax.Array], jax.Array | None]:
-    """``kernel(arrays, results, buffers, channels, own, *scratch)`` on all ``rings`` at once -> results, and bytes sent or ``None``.
+    """Results of ``kernel(arrays, results, buffers, channels, own, *scratch)`` on all ``rings`` at once.
 
-    ``results`` and ``buffers`` are shapes in the arrays' dtype. ``channels[r]`` has one for each lane of ring ``r``. The
-    bytes are int32 [lanes].
+    ``results`` and ``buffers`` are shapes in the arrays' dtype. ``channels[r]`` has one for each lane of ring ``r``.
+    The second result is ``None``, or bytes sent on each lane, int32 [lanes], when they are to ``count``.
     """
     lanes = [lane for ring in rings for lane in ring]
     given, made, kept = len(arrays), len(results), len(buffers)
+    axes = places.axes()
 
-    def body(*refs: Ref) -> None:
+    def body(place: Ref, *refs: Ref) -> None:
+        here = {axis: place[number] for number, axis in enumerate(axes)}
         ends = [given, given + made, given + made + kept, given + made + kept + count]
         inputs, outputs, landing, counter, rest = (refs[i:j] for i, j in pairwise([0, *ends, len(refs)]))
         (counted,) = counter or (None,)
@@ -52,21 +56,21 @@ def launch(
         def channel(lane: Any) -> Channel:
             number = next(numbered)
             counter = None if counted is None else counted.at[pl.ds(number, 1)]
-            return Channel(lane, sending.at[number], arriving.at[number], credit.at[number], counter)
+            return Channel(lane, here, sending.at[number], arriving.at[number], credit.at[number], counter)
 
         kernel(inputs, outputs, landing, [[channel(lane) for lane in ring] for ring in rings], own, *room)
 
     like = arrays[0]
     shapes = [result_shape(shape, np.dtype(like.dtype), like) for shape in (*results, *buffers)]
-    places = [HBM] * len(shapes)
+    spaces = [HBM] * len(shapes)
     if count:
         shapes.append(result_shape((len(lanes),), np.dtype(jnp.int32), like))
-        places.append(pl.BlockSpec(memory_space=pltpu.SMEM))
+        spaces.append(SCALARS)
     found = pl.pallas_call(
         body,
         out_shape=shapes,
-        in_specs=[HBM] * given,
-        out_specs=places,
+        in_specs=[SCALARS, *[HBM] * given],
+        out_specs=spaces,
         scratch_shapes=[
             pltpu.SemaphoreType.DMA,
             pltpu.SemaphoreType.DMA((len(lanes),)),
@@ -77,5 +81,5 @@ def launch(
         compiler_params=pltpu.CompilerParams(collective_id=collective_id, has_side_effects=not interpret),
         interpret=interpret,
         name=name,
-    )(*arrays)
+    )(places.here(), *arrays)
     return list(found[:made]), found[-1] if count else None

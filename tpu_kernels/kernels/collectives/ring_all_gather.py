@@ -9,7 +9,7 @@ from collections.abc import Sequence
 import jax
 from jax.experimental.pallas import tpu as pltpu
 
-from tpu_kernels.kernels.collectives.channel import Channel, Move, Ref, Step, exchange, half, meet, place, repeat
+from tpu_kernels.kernels.collectives.channel import Channel, Move, Ref, Step, exchange, half, meet, repeat
 
 
 def kernel(
@@ -19,18 +19,18 @@ def kernel(
     lanes = [(channel, result) for ring, result in zip(channels, results, strict=True) for channel in ring]
 
     with jax.named_scope("barrier"):
-        meet([channel.lane for channel, _ in lanes])
+        meet([channel for channel, _ in lanes])
 
     with jax.named_scope("own_shard"):
         for shard, result, ring in zip(shards, results, channels, strict=True):
-            copy = pltpu.make_async_copy(shard, result.at[place(ring[0].lane, 0)], own)
+            copy = pltpu.make_async_copy(shard, result.at[ring[0].place(0)], own)
             copy.start()
             copy.wait()
 
     def pass_on(step: Step) -> None:
         moves = []
         for channel, result in lanes:
-            shard = result.at[place(channel.lane, -step)]
+            shard = result.at[channel.place(-step)]
             moves.append(Move(channel, shard, shard, step, step < channel.lane.steps))
         exchange(moves)
         for channel, _ in lanes:
@@ -44,6 +44,6 @@ def kernel(
         for channel, result in lanes:
             if channel.lane.half is not None:
                 rows = half(channel.lane.half, result.shape[1])
-                shard = result.at[place(channel.lane, -channel.lane.steps), rows]
+                shard = result.at[channel.place(-channel.lane.steps), rows]
                 moves.append(Move(channel, shard, shard, channel.lane.steps, True))
         exchange(moves)

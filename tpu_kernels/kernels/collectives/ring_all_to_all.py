@@ -11,7 +11,7 @@ from typing import Any
 import jax
 from jax.experimental.pallas import tpu as pltpu
 
-from tpu_kernels.kernels.collectives.channel import Channel, Ref, Step, half, meet, place, repeat, slot, when
+from tpu_kernels.kernels.collectives.channel import Channel, Ref, Step, half, meet, repeat, slot, when
 
 
 def kernel(
@@ -31,11 +31,11 @@ def kernel(
         lanes += [(channel, array, result, next(remaining)) for channel in ring]
 
     with jax.named_scope("barrier"):
-        meet([channel.lane for channel, *_ in lanes])
+        meet([channel for channel, *_ in lanes])
 
     with jax.named_scope("own_message"):
         for array, result, ring in zip(arrays, results, channels, strict=True):
-            mine = place(ring[0].lane, 0)
+            mine = ring[0].place(0)
             copy = pltpu.make_async_copy(array.at[mine], result.at[mine], own)
             copy.start()
             copy.wait()
@@ -63,8 +63,8 @@ def each_message(
 
     def message(distance: Step, arrives: bool, rows: Any) -> None:
         first = isinstance(step, int)  # step 0: it is still where the caller put it
-        source = array.at[place(lane, distance)] if first else buffer.at[slot(step - 1), distance - 2]
-        target = result.at[place(lane, -step)] if arrives else buffer.at[slot(step), distance - 2]
+        source = array.at[channel.place(distance)] if first else buffer.at[slot(step - 1), distance - 2]
+        target = result.at[channel.place(-step)] if arrives else buffer.at[slot(step), distance - 2]
         act(channel.copy(source.at[rows], target.at[rows], step), source.at[rows])
 
     whole = slice(None)

@@ -5,6 +5,7 @@ A device at distance ``d`` from the root gets chunk ``c`` in step ``c + d - 1``,
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 import jax
@@ -12,7 +13,7 @@ import jax.numpy as jnp
 from jax import lax
 from jax.experimental.pallas import tpu as pltpu
 
-from tpu_kernels.kernels.collectives.channel import Channel, Ref, meet, place, repeat, when
+from tpu_kernels.kernels.collectives.channel import Channel, Ref, meet, repeat, when
 
 
 def kernel(
@@ -37,7 +38,7 @@ def kernel(
     ]
 
     with jax.named_scope("barrier"):
-        meet([hop.channel.lane for hop in hops])
+        meet([hop.channel for hop in hops])
 
     with jax.named_scope("own_array"):
         for array, result, root, ring, where in zip(arrays, results, roots, channels, holding, strict=True):
@@ -47,14 +48,14 @@ def kernel(
                 copy.start()
                 copy.wait()
 
-            when(jnp.logical_or(place(ring[0].lane, 0) == root, jnp.logical_not(holds(where))), keep)
+            when(jnp.logical_or(ring[0].place(0) == root, jnp.logical_not(holds(ring[0], where))), keep)
 
     def pass_on(step: jax.Array) -> None:
         for hop in hops:
-            when(hop.sends(step), lambda hop=hop: hop.send(step))
+            when(hop.sends(step), partial(hop.send, step))
         for hop in hops:
-            when(hop.sends(step), lambda hop=hop: hop.copy(step - hop.distance).wait_send())
-            when(hop.receives(step), lambda hop=hop: hop.receive(step))
+            when(hop.sends(step), hop.copy(step - hop.distance).wait_send)
+            when(hop.receives(step), partial(hop.receive, step))
 
     with jax.named_scope("pass_on"):
         repeat(0, max(hop.chunks + hop.channel.lane.steps - 1 for hop in hops), pass_on)
@@ -77,7 +78,7 @@ class Hop:
     def distance(self) -> jax.Array:
         """From the root, the way that the lane goes."""
         lane = self.channel.lane
-        return lax.rem(lane.way * (lax.axis_index(lane.axis) - self.root) + lane.size, lane.size)
+        return lax.rem(lane.way * (self.channel.place(0) - self.root) + lane.size, lane.size)
 
     def sends(self, step: jax.Array) -> jax.Array:
         return jnp.logical_and(self.distance < self.channel.lane.steps, self._has(step - self.distance))
@@ -100,12 +101,12 @@ class Hop:
         self.channel.release(chunk, self.chunks)
 
     def _has(self, chunk: jax.Array) -> jax.Array:
-        return jnp.logical_and(holds(self.holding), jnp.logical_and(chunk >= 0, chunk < self.chunks))
+        return jnp.logical_and(holds(self.channel, self.holding), jnp.logical_and(chunk >= 0, chunk < self.chunks))
 
 
-def holds(places: Mapping[str, int]) -> Any:
+def holds(channel: Channel, places: Mapping[str, int]) -> Any:
     """Whether this device is at these places."""
     found: Any = jnp.bool_(True)
     for axis, where in places.items():
-        found = jnp.logical_and(found, lax.axis_index(axis) == where)
+        found = jnp.logical_and(found, channel.here[axis] == where)
     return found

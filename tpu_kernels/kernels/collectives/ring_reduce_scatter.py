@@ -6,6 +6,7 @@ buffer of the neighbour. The two take turns: the one that was just sent from is 
 
 from collections.abc import Sequence
 from functools import partial
+from typing import Any
 
 import jax
 from jax.experimental import pallas as pl
@@ -20,7 +21,6 @@ from tpu_kernels.kernels.collectives.channel import (
     exchange,
     half,
     meet,
-    place,
     repeat,
     slot,
     when,
@@ -49,26 +49,26 @@ def kernel(
 
     def chunk(channel: Channel, array: Ref, step: Step) -> Ref:
         """What this device sends in a step: the sum for the one who will get it when the lane ends."""
-        return array.at[place(channel.lane, channel.lane.sends - step)]
+        return array.at[channel.place(channel.lane.sends - step)]
 
     with jax.named_scope("barrier"):
-        meet([channel.lane for channel, *_ in lanes])
+        meet([channel for channel, *_ in lanes])
 
     with jax.named_scope("send_own"):
         moves = []
         for channel, array, buffer, _ in lanes:
             source, target = chunk(channel, array, 0), buffer.at[0]
             if channel.lane.half is not None:
-                rows = half(channel.lane.half, array.shape[1])
-                source, target = source.at[rows], target.at[rows]
+                first = half(channel.lane.half, array.shape[1])
+                source, target = source.at[first], target.at[first]
             moves.append(Move(channel, source, target, 0, True))
         exchange(moves)
 
     with jax.named_scope("whole"):  # where half a sum came, this device's own shard is the other half of what goes on
         for channel, array, buffer, _ in lanes:
             if channel.lane.half is not None and channel.lane.steps:
-                rows = half(1 - channel.lane.half, array.shape[1])
-                copy = pltpu.make_async_copy(chunk(channel, array, 1).at[rows], buffer.at[0, rows], own)
+                other = half(1 - channel.lane.half, array.shape[1])
+                copy = pltpu.make_async_copy(chunk(channel, array, 1).at[other], buffer.at[0, other], own)
                 copy.start()
                 copy.wait()
 
@@ -93,7 +93,7 @@ def kernel(
 
     with jax.named_scope("own_shard"):
         for array, result, ring in zip(arrays, results, channels, strict=True):
-            copy = pltpu.make_async_copy(array.at[place(ring[0].lane, 0)], result, own)
+            copy = pltpu.make_async_copy(array.at[ring[0].place(0)], result, own)
             copy.start()
             copy.wait()
         targets = [result for result, ring in zip(results, channels, strict=True) for _ in ring]
@@ -104,7 +104,7 @@ def kernel(
                 accumulate(result.at[came], buffer.at[slot(last), came], combine, rows, Workspace(*room))
 
 
-def landed(channel: Channel, rows: int, step: Step) -> pl.Slice:
+def landed(channel: Channel, rows: int, step: Step) -> Any:
     """Which rows of a shard come in a step."""
     first_half = isinstance(step, int) and step == 0 and channel.lane.half is not None
     return half(channel.lane.half or 0, rows) if first_half else pl.ds(0, rows)

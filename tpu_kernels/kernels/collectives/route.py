@@ -1,7 +1,7 @@
 """Over which rings of a mesh a collective goes, stage by stage.
 
-``ring`` and ``bidirectional`` go along one axis. ``torus`` cuts what it carries in as many parts as there are axes: part
-``p`` starts on axis ``p`` and takes the others in turn, so that every link of the torus is busy in every stage.
+``ring`` and ``bidirectional`` go along one axis. ``torus`` cuts what it carries in as many parts as there are axes:
+part ``p`` starts on axis ``p`` and takes the others in turn, so that every link of the torus is busy in every stage.
 """
 
 from collections.abc import Callable

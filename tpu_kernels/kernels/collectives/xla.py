@@ -12,16 +12,18 @@ REDUCE = {SUM: lax.psum, MAX: lax.pmax, MIN: lax.pmin}
 
 
 def all_gather(x: jax.Array, axes: tuple[str, ...]) -> jax.Array:
-    return lax.all_gather(x, axes, tiled=True)
+    found: jax.Array = lax.all_gather(x, axes, tiled=True)
+    return found
 
 
 def reduce_scatter(x: jax.Array, axes: tuple[str, ...], operation: str) -> jax.Array:
     """jax has only the sum; the others exchange all shards first, and reduce what came."""
     if operation == SUM:
-        return lax.psum_scatter(x, axes, scatter_dimension=0, tiled=True)
+        summed: jax.Array = lax.psum_scatter(x, axes, scatter_dimension=0, tiled=True)
+        return summed
     came = all_to_all(x, axes)
     shards = came.reshape(lax.axis_size(axes), -1, *x.shape[1:])
-    return {MAX: jnp.max, MIN: jnp.min}[operation](shards, axis=0)
+    return jnp.max(shards, axis=0) if operation == MAX else jnp.min(shards, axis=0)
 
 
 def all_reduce(x: jax.Array, axes: tuple[str, ...], operation: str) -> jax.Array:
@@ -30,14 +32,17 @@ def all_reduce(x: jax.Array, axes: tuple[str, ...], operation: str) -> jax.Array
 
 
 def all_to_all(x: jax.Array, axes: tuple[str, ...]) -> jax.Array:
-    return lax.all_to_all(x, axes, split_axis=0, concat_axis=0, tiled=True)
+    found: jax.Array = lax.all_to_all(x, axes, split_axis=0, concat_axis=0, tiled=True)
+    return found
 
 
 def broadcast(x: jax.Array, axes: tuple[str, ...], root: int) -> jax.Array:
     """A sum with all others at zero."""
     mine = lax.axis_index(axes) == root
-    return lax.psum(jnp.where(mine, x, jnp.zeros_like(x)), axes)
+    found: jax.Array = lax.psum(jnp.where(mine, x, jnp.zeros_like(x)), axes)
+    return found
 
 
 def permute(x: jax.Array, axes: tuple[str, ...], pairs: Sequence[tuple[int, int]]) -> jax.Array:
-    return lax.ppermute(x, axes, pairs)
+    found: jax.Array = lax.ppermute(x, axes, pairs)
+    return found
