@@ -11,6 +11,7 @@ from rich.console import Console
 from rich.progress import Progress
 
 from tpu_kernels.messages import LANGUAGES, use
+from tpu_kernels.models.collective_cost.bus_bandwidth import COLLECTIVES, REDUCE
 from tpu_kernels.phrases import phrase
 
 if TYPE_CHECKING:
@@ -140,6 +141,68 @@ def tcp(
         )
     record = to_dict(rows)
     _give(record, lines(record), json_only, out)
+
+
+def _add_collective(collective: str) -> None:
+    @app.command(collective, help=f"{collective}, as the NCCL tests measure it. Exit status 1 when a result is wrong.")
+    def command(
+        sizes: Annotated[str, typer.Option(help="Comma-separated bytes of the whole array: 64K, 1M.")] = "",
+        least: Annotated[str, typer.Option("--min", help="The least size of a sweep, without --sizes.")] = "1K",
+        most: Annotated[str, typer.Option("--max", help="The largest size of a sweep.")] = "64M",
+        factor: Annotated[int, typer.Option(help="Of one size of a sweep over the one before.")] = 4,
+        dtype: Annotated[str, typer.Option(help="Of the elements.")] = "float32",
+        op: Annotated[str | None, typer.Option(help="Of a reduction: sum, max, min; default: sum.")] = None,
+        root: Annotated[int | None, typer.Option(help="Of a broadcast; default: 0.")] = None,
+        devices: Annotated[int, typer.Option(min=2, help="How many devices, and processes of a peer.")] = 2,
+        simulate: Annotated[bool, typer.Option("--simulate", help="Simulate the devices on the CPU.")] = False,
+        impl: Annotated[str, typer.Option(help="Comma-separated; default: what is fast here.")] = "",
+        peers: Annotated[str, typer.Option(help="Comma-separated: mpi, gloo.")] = "",
+        peer_python: Annotated[
+            str, typer.Option(envvar="SISTOLICA_PEER_PYTHON", help="Python that has the peers; default: this one.")
+        ] = sys.executable,
+        plot: Annotated[Path | None, typer.Option(help="Draw time and bandwidth into this SVG file.")] = None,
+        warmup: Warmup = 5,
+        repeats: Repeats = 20,
+        json_only: Json = False,
+        out: Out = None,
+        lang: Lang = None,
+    ) -> None:
+        use(lang)
+        _check_place(out)
+        _check_place(plot)
+        from tpu_kernels.bench.collective_case import cases
+        from tpu_kernels.bench.collective_peers import checked_peers
+        from tpu_kernels.bench.collective_sizes import parsed_sizes, swept_sizes
+
+        swept = parsed_sizes(sizes) if sizes else swept_sizes(least, most, factor)
+        chosen = cases(collective, swept, ranks=devices, dtype=dtype, op=op, root=root)
+        others = checked_peers(_split(peers))
+        if simulate:
+            from tpu_kernels.backend import simulate_devices
+
+            simulate_devices(devices)
+        from tpu_kernels.backend import here
+        from tpu_kernels.bench.collective_report import lines, to_dict
+        from tpu_kernels.bench.collective_run import run
+        from tpu_kernels.bench.collectives import checked_implementations, implementations
+
+        names = checked_implementations(_split(impl) or implementations(collective, here().platform), collective)
+        with _progress(json_only) as bar:
+            task = bar.add_task(collective, total=len(chosen) * (len(names) + len(others)))
+            found = run(
+                chosen, names, others, peer_python, warmup=warmup, repeats=repeats, progress=lambda: bar.advance(task)
+            )
+        if plot is not None:
+            from tpu_kernels.bench.collective_plot import draw
+
+            plot.write_text(draw(found.rows, found.fits).markup + "\n", encoding="utf-8")
+        _give(to_dict(found), lines(found), json_only, out)
+        raise typer.Exit(0 if all(row.right for row in found.rows) else WRONG)
+
+
+for _collective in COLLECTIVES:
+    if _collective != REDUCE:
+        _add_collective(_collective)
 
 
 def _parsed_numbers(option: str, text: str) -> list[int]:

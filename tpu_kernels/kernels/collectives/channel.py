@@ -46,9 +46,9 @@ class Channel:
         lane = self.lane
         return lax.rem(self.here[lane.axis] + lane.way * distance + lane.size, lane.size)
 
-    def device(self, distance: Step) -> Places:
-        """The same one's place on the mesh."""
-        return {**self.here, self.lane.axis: self.place(distance)}
+    def device(self, distance: Step) -> tuple[Any, ...]:
+        """The same one's place on the mesh, as jax wants it: on every axis, in order."""
+        return tuple({**self.here, self.lane.axis: self.place(distance)}.values())
 
     def admit(self, step: Step) -> None:
         """Wait until the next device has room for what is sent in this step."""

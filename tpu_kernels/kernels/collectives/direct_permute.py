@@ -22,8 +22,8 @@ def permute(
 ) -> tuple[jax.Array, jax.Array]:
     """``x`` [rows, lanes] of the first of each pair to the second, zeros where nothing comes.
 
-    The second result counts the bytes that this device sent, int32 [1]. Devices are numbered
-    along the mesh axes ``sizes``, the last one fastest. No source and no target occurs twice.
+    The second result counts the bytes that this device sent, int32 [1]. Devices are numbered along the mesh axes
+    ``sizes``, the last one fastest. No source and no target occurs twice.
     """
     count = int(np.prod(list(sizes.values())))
     peers = np.full((count, 2), NOBODY, np.int32)  # to whom, from whom
@@ -35,11 +35,11 @@ def permute(
     def kernel(
         peer_ref: Ref, place_ref: Ref, x_ref: Ref, out_ref: Ref, sent_ref: Ref, sending: Ref, arriving: Ref
     ) -> None:
-        def device(number: jax.Array) -> places.Places:
+        def device(number: jax.Array) -> tuple[Any, ...]:
             found = {axis: place_ref[place] for place, axis in enumerate(axes)}
             for axis, size in reversed(list(sizes.items())):
                 found[axis], number = lax.rem(number, size), lax.div(number, size)
-            return found
+            return tuple(found.values())
 
         target, source = peer_ref[0], peer_ref[1]
         sent_ref[0] = 0

@@ -38,7 +38,10 @@ def interpreter(devices: int, interpret: bool | None = None) -> Any:
 
 
 def races_found() -> bool:
-    """Whether the interpreter saw a race in the last kernel that this process ran in it."""
+    """Whether the interpreter saw a race in the last kernel that this process ran in it.
+
+    An all-reduce runs two kernels, and a torus one for each axis; each race of any is also printed.
+    """
     from jax._src.pallas.mosaic.interpret import interpret_pallas_call
 
     found = interpret_pallas_call.races

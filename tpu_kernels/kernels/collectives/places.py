@@ -10,7 +10,7 @@ import jax
 import jax.numpy as jnp
 from jax import lax
 
-Places: TypeAlias = dict[str, Any]  # scalars: on each axis of the mesh
+Places: TypeAlias = dict[str, Any]  # a scalar for each axis of the mesh, in its order
 
 
 def axes() -> tuple[str, ...]:

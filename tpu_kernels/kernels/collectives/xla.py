@@ -1,6 +1,7 @@
 """The same collectives by XLA, for comparison and for every dtype."""
 
 from collections.abc import Sequence
+from typing import Any
 
 import jax
 import jax.numpy as jnp
@@ -8,7 +9,7 @@ from jax import lax
 
 from tpu_kernels.kernels.collectives.operations import MAX, MIN, SUM
 
-REDUCE = {SUM: lax.psum, MAX: lax.pmax, MIN: lax.pmin}
+REDUCE: dict[str, Any] = {SUM: lax.psum, MAX: lax.pmax, MIN: lax.pmin}
 
 
 def all_gather(x: jax.Array, axes: tuple[str, ...]) -> jax.Array:
@@ -23,7 +24,7 @@ def reduce_scatter(x: jax.Array, axes: tuple[str, ...], operation: str) -> jax.A
         return summed
     came = all_to_all(x, axes)
     shards = came.reshape(lax.axis_size(axes), -1, *x.shape[1:])
-    return jnp.max(shards, axis=0) if operation == MAX else jnp.min(shards, axis=0)
+    return shards.max(axis=0) if operation == MAX else shards.min(axis=0)
 
 
 def all_reduce(x: jax.Array, axes: tuple[str, ...], operation: str) -> jax.Array:

@@ -27,7 +27,8 @@ from tests.tpu_kernels.kernels.collectives.faults import FAULTS, NONE, RUNS, Fau
 PATIENCE = 5
 LATE = 60  # seconds that a device comes late at most
 SIGNS = {"race": "RACE DETECTED", "left": "non-zero count"}  # what the interpreter prints
-WAITS, SEND = ("semaphore_wait", "dma_wait"), "dma_start"
+WAITS = ("semaphore_wait", "dma_wait")
+DMA: Any = interpreter.DMA
 DEVICES = 8
 
 
@@ -63,7 +64,7 @@ class Watch:
         self.waiting: dict[int, str] = {}
         self.begin("")
         self.moved = threading.Event()
-        self.callbacks = interpreter.callback
+        self.callbacks, self.write = interpreter.callback, DMA.execute_write
         threading.Thread(target=self.look, daemon=True).start()
 
     def begin(self, name: str) -> None:
@@ -88,11 +89,20 @@ class Watch:
             finally:
                 if waits:
                     del self.waiting[int(values[0])]
-                if name == SEND and values[-1] is not None:
-                    self.sent[int(values[-1])].set()
                 self.moved.set()
 
         return self.callbacks.io_callback(watched, shape, token, *values, **options)
+
+    def execute_write(self, copy: Any) -> None:
+        """As jax's, of a copy that arrives; a device may have waited for it."""
+        try:
+            self.write(copy)
+        except Exception:
+            for sent in self.sent:  # nobody need wait any more
+                sent.set()
+            raise
+        if copy.src_device_id != copy.dst_device_id:
+            self.sent[copy.dst_device_id].set()
 
     def look(self) -> None:
         """Ends the process when nothing moves any more."""
@@ -137,6 +147,7 @@ def main(folder: str, *names: str) -> None:
 
     watch = Watch(say)
     interpreter.callback, interpreter.source_info_util = watch, watch.scopes
+    DMA.execute_write = lambda copy: watch.execute_write(copy)
     for name in names:
         fault = FAULTS.get(name, NONE)
         watch.begin(name)
@@ -148,7 +159,7 @@ def main(folder: str, *names: str) -> None:
                 try:
                     got = np.asarray(run(jnp.asarray(held)))
                 except Exception as error:  # noqa: BLE001 -- whatever it is, it is this fault's result
-                    say({**watch.result, "stopped": "error", "phases": [f"{type(error).__name__}: {error}"[-300:]]})
+                    say({**watch.result, "stopped": "error", "phases": [str(error).strip().splitlines()[-1]]})
                     os._exit(0)
             signs = [sign for sign, text in SIGNS.items() if text in said.getvalue()]
             right = np.array_equal(got, oracle.expected(collective, held, {"x": devices}, ("x",)))
