@@ -31,7 +31,7 @@ test-oldest: $(OLDEST)/ready
 	  --ignore-glob='*/test_compiles_for_tpu.py' $(PYTEST_ARGS)
 
 test-torch: $(TORCH)/ready
-	$(TORCH)/bin/pytest tests/tpu_kernels/training/pytorch $(PYTEST_ARGS)
+	$(TORCH)/bin/pytest tests/tpu_kernels/training/pytorch tests/tpu_kernels/bench/peers $(PYTEST_ARGS)
 
 lint: $(READY)
 	$(BIN)/ruff check .

@@ -55,7 +55,9 @@ def fitted(rows: Sequence[Row]) -> list[Fitted]:
         try:
             found.append(Fitted(name, form, best_fit(pairs, collective=collective, ranks=ranks), None))
         except FitRefusedError as refused:
-            found.append(Fitted(name, form, refused.fit, str(refused)))
+            best = refused.fit
+            why = phrase("collective_bench.no_model", model=best.model.title(), reasons=" ".join(best.reasons))
+            found.append(Fitted(name, form, best, why))
         except ValueError as nothing:
             found.append(Fitted(name, form, None, str(nothing)))
     return found

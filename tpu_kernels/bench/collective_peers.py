@@ -106,7 +106,8 @@ PEERS = {
 
 def _started(command: list[str], folder: str, rank: int, variables: dict[str, str]) -> subprocess.Popen[str]:
     """Only the first rank speaks. What all complain of goes to a file: a pipe that nobody reads would stop them."""
-    environment = {**os.environ, **variables, "PYTHONPATH": str(Path(tpu_kernels.__file__).parents[1])}
+    paths = [str(Path(tpu_kernels.__file__).parents[1]), *filter(None, [os.environ.get("PYTHONPATH")])]
+    environment = {**os.environ, **variables, "PYTHONPATH": os.pathsep.join(paths)}
     with Path(folder, COMPLAINTS).open("a", encoding="utf-8") as complaints:
         output = subprocess.DEVNULL if rank else subprocess.PIPE
         return subprocess.Popen(command, env=environment, stdout=output, stderr=complaints, text=True)

@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass
 from itertools import chain
-from statistics import fmean
+from statistics import fmean, median
 from typing import Any
 
 from tpu_kernels.bench.collective_case import Case
@@ -23,23 +23,27 @@ class Outcome:
         return fmean(chain.from_iterable(self.samples)) if self.samples else None
 
     def to_dict(self, case: Case) -> dict[str, Any]:
-        ranks = [fmean(calls) for calls in self.samples]
+        ranks = [fmean(rank) for rank in self.samples]
+        # A call lasts as long as its slowest rank. On a busy machine a few stalls make most of an average.
+        calls = [max(one) for one in zip(*self.samples, strict=True)]
         seconds = self.seconds
         return {
             "wrong": self.wrong,
             "seconds": seconds,
+            "median": median(calls) if calls else None,
+            "best": min(calls, default=None),
             "fastest_rank": min(ranks, default=None),
             "slowest_rank": max(ranks, default=None),
             "algbw": None if seconds is None else float(algbw(case.size, seconds)),
             "busbw": None if seconds is None else float(busbw(case.collective, case.ranks, case.size, seconds)),
-            "samples": [list(calls) for calls in self.samples],
+            "samples": [list(rank) for rank in self.samples],
         }
 
 
 @dataclass(frozen=True)
 class Row:
-    """``contestant``: ``"xla"``, ``"ring"``, ``"gloo"``; ``place``: what it ran on, a key of :data:`PLACES` in
-    :mod:`collective_report`. None where a contestant has no such form."""
+    """``contestant``: ``"xla"``, ``"ring"``, ``"gloo"``; ``place``: the platform of jax's devices, or the peer;
+    ``kind``: jax's device_kind. None where a contestant has no such form."""
 
     case: Case
     contestant: str

@@ -36,8 +36,11 @@ def run(
     repeats: int,
     progress: Callable[[], None] = lambda: None,
 ) -> Found:
-    """``cases`` by the implementations ``names`` and by ``peers``, those that
-    ``python`` has. ``progress`` is called after each contestant and case. Raises what both do."""
+    """``cases``, at least one, by the implementations ``names`` and by those of ``peers`` that ``python`` has.
+
+    ``progress`` is called after each contestant and case. Raises what :func:`bench_collective` and :func:`bench_peer`
+    do.
+    """
     seen, load = here(), os.getloadavg()[0]
     absent = {peer: line for peer in peers if (line := absence(peer, python))}
     rows: list[Row] = []

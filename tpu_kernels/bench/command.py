@@ -158,7 +158,12 @@ def _add_collective(collective: str) -> None:
         impl: Annotated[str, typer.Option(help="Comma-separated; default: what is fast here.")] = "",
         peers: Annotated[str, typer.Option(help="Comma-separated: mpi, gloo.")] = "",
         peer_python: Annotated[
-            str, typer.Option(envvar="SISTOLICA_PEER_PYTHON", help="Python that has the peers; default: this one.")
+            str,
+            typer.Option(
+                envvar="SISTOLICA_PEER_PYTHON",
+                show_default=False,
+                help="Python that has the peers; default: this one.",
+            ),
         ] = sys.executable,
         plot: Annotated[Path | None, typer.Option(help="Draw time and bandwidth into this SVG file.")] = None,
         warmup: Warmup = 5,
@@ -192,11 +197,11 @@ def _add_collective(collective: str) -> None:
             found = run(
                 chosen, names, others, peer_python, warmup=warmup, repeats=repeats, progress=lambda: bar.advance(task)
             )
+        _give(to_dict(found), lines(found), json_only, out)
         if plot is not None:
             from tpu_kernels.bench.collective_plot import draw
 
             plot.write_text(draw(found.rows, found.fits).markup + "\n", encoding="utf-8")
-        _give(to_dict(found), lines(found), json_only, out)
         raise typer.Exit(0 if all(row.right for row in found.rows) else WRONG)
 
 

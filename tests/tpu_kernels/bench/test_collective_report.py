@@ -52,7 +52,7 @@ def test_a_model_that_does_not_hold_is_shown_as_refused():
     (found,) = fitted(rows(jagged.__getitem__))
     assert found.accepted is None
     assert found.to_dict()["rms"] > 0.05
-    assert "no vale" in repr(found)
+    assert "ningún modelo vale" in repr(found)
 
 
 def test_too_few_sizes_are_no_fit():
@@ -136,7 +136,7 @@ def test_json_is_one_line_with_rows_by_size(tmp_path):
 def test_each_collective_has_its_command(collective):
     found = ran(collective, "--max", "1K", "--lang", "pt", *TINY)
     assert found.exit_code == 0
-    assert f"{collective} entre 2" in found.stdout
+    assert f"{collective} em 2 ranks" in found.stdout
 
 
 def test_an_absent_peer_does_not_stop_the_run():
