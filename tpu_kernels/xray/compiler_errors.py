@@ -4,6 +4,7 @@ Each rule knows one form of its messages, provoked with real programs. What no r
 """
 
 import re
+import sysconfig
 import traceback
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
@@ -19,8 +20,10 @@ from tpu_kernels.xray.sizes import parsed, readable
 
 SIZE = r"(\d[\d.]*[KMGT]?)"
 PLACE = re.compile(r"""["' ](?:[^"' ]*[/\\])?([^"'/\\ ]+\.py|<[^<>" ]+>)"?:(\d+)""")
-FIRST_WORDS = 200
-NOT_LEARNERS = (Path(__file__).parent, Path(jax.__file__).parent, Path(jaxlib.__file__).parent)
+FIRST_WORDS = 300
+LIBRARIES = (sysconfig.get_path(name) for name in ("stdlib", "platstdlib", "purelib", "platlib"))
+NOT_LEARNERS = {Path(__file__).parent, Path(jax.__file__).parent, Path(jaxlib.__file__).parent, *map(Path, LIBRARIES)}
+NO_FILES = ("<string>", "<frozen ")  # code that Python writes for itself, as the __init__ of a dataclass
 
 
 @dataclass(frozen=True)
@@ -50,7 +53,7 @@ def refusal(error: BaseException, calls: Sequence[KernelCall] = ()) -> CompileEr
 
 
 def learners_line(error: BaseException) -> str | None:
-    """The innermost line of code outside jax and this package that an exception passed through, as ``kernel.py:12``.
+    """The innermost line outside libraries and this package that an exception passed through, as ``kernel.py:12``.
 
     To what it raises while lowering, jax adds the line of the kernel at the end, or chains the stack of when the
     operation was written.
@@ -69,7 +72,8 @@ def learners_line(error: BaseException) -> str | None:
 
 def _learners(frame: traceback.FrameSummary) -> str | None:
     path = Path(frame.filename)
-    return None if any(home in path.parents for home in NOT_LEARNERS) else f"{path.name}:{frame.lineno}"
+    foreign = frame.filename.startswith(NO_FILES) or not NOT_LEARNERS.isdisjoint(path.parents)
+    return None if foreign else f"{path.name}:{frame.lineno}"
 
 
 def _error(text: str, found: Refusal, where: str | None, calls: Sequence[KernelCall]) -> CompileError:
@@ -211,6 +215,35 @@ RULES: tuple[Rule, ...] = (
     (
         re.compile(r"kernel function in the pallas_call (\S+) at \S+ captures constants \[(.*)\]\."),
         lambda found: Refusal("operation", phrase("xray.captured", kernel=found[1], arrays=found[2])),
+    ),
+    (
+        re.compile(r"Loads are only allowed on VMEM and SMEM references"),
+        lambda found: Refusal("operation", phrase("xray.far_load")),
+    ),
+    (
+        re.compile(r"Can only (?:load|store) scalars (?:from|to) SMEM"),
+        lambda found: Refusal("operation", phrase("xray.scalar_memory")),
+    ),
+    (
+        re.compile(r"DMA source and target shape mismatch[\s\S]*?: \(memref<([\dx]+)x\w+[^>]*>>?, memref<([\dx]+)x"),
+        lambda found: Refusal("operation", phrase("xray.odd_copy", source=found[1], target=found[2])),
+    ),
+    (
+        re.compile(r"Out of bound slice: start=(\d+), (?:size=(\d+), stride=\d+, )?dim=(\d+)"),
+        lambda found: Refusal(
+            "operation",
+            phrase("xray.outside", start=found[1], last=int(found[1]) + int(found[2] or 1) - 1, size=found[3]),
+        ),
+    ),
+    (
+        re.compile(
+            r"Index map function (?:\S+ )+?at \S+ for (\S+) must return (\d+) values to match block_shape=(\(.*?\))\. "
+            r"Currently returning (\d+) values"
+        ),
+        lambda found: Refusal(
+            "block",
+            phrase("xray.odd_index", operand=found[1], wanted=found[2], block=_sizes(found[3]), got=found[4]),
+        ),
     ),
     (
         re.compile(r"Iteration bounds are too large: (\([\d, ]*\))"),

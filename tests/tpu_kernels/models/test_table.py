@@ -48,6 +48,13 @@ def test_the_markup_names_headers_and_caption() -> None:
     assert page.tags[0][1]["tabindex"] == "0"  # a scrolling region must be reachable by keyboard
 
 
+def test_the_heading_of_numbers_stands_over_them() -> None:
+    page = Reader(TABLE._repr_html_())
+    assert [attributes.get("style") for tag, attributes in page.tags if tag == "th"][:2] == [None, "text-align:right"]
+    mixed = Table("", ["a", "b"], [[TableCell("x"), TableCell("1", numeric=True)], [TableCell("y"), TableCell("z")]])
+    assert "style" not in [attributes for tag, attributes in Reader(mixed._repr_html_()).tags if tag == "th"][1]
+
+
 def test_everything_is_escaped() -> None:
     markup = TABLE._repr_html_()
     page = Reader(markup)

@@ -3,6 +3,7 @@
 The kernels are refused for real: by jax's own lowering in the first tests, by the compiler in the last ones.
 """
 
+import fractions
 from collections.abc import Callable
 from typing import Any
 
@@ -16,7 +17,7 @@ from jax.experimental.pallas import tpu as pltpu
 from tests.tpu_kernels.xray import kernels
 from tpu_kernels import messages
 from tpu_kernels.xray import targets, xray
-from tpu_kernels.xray.compiler_errors import refused
+from tpu_kernels.xray.compiler_errors import learners_line, refused
 from tpu_kernels.xray.errors import CompileError
 from tpu_kernels.xray.libtpu import Libtpu
 from tpu_kernels.xray.program import lower
@@ -44,6 +45,26 @@ def scratch(what: Any) -> kernels.Program:
     return kernel(lambda x: x, F32, scratch_shapes=[what])
 
 
+def whole(body: Callable[..., None], space: Any, *scratched: Any, out: Spec = F32) -> kernels.Program:
+    """A kernel whose operand, 64 rows, stays in ``space``."""
+    place = pl.BlockSpec(memory_space=space)
+    call = pl.pallas_call(body, out_shape=out, in_specs=[place], scratch_shapes=scratched)
+    return call, (Spec((64, 128), jnp.float32),)
+
+
+def copied(start: int, rows: int) -> kernels.Program:
+    """A kernel that copies this slice of its operand to 8 rows in VMEM."""
+
+    def body(x_ref: Any, o_ref: Any, rows_ref: Any, arrived: Any) -> None:
+        pltpu.make_async_copy(x_ref.at[pl.ds(start, rows)], rows_ref, arrived).start()
+
+    return whole(body, pl.ANY, pltpu.VMEM((8, 128), jnp.float32), pltpu.SemaphoreType.DMA)
+
+
+def stored_as_read(x_ref: Any, o_ref: Any) -> None:
+    o_ref[...] = x_ref[:8]
+
+
 def in_blocks(block: tuple[int, ...], array: tuple[int, ...], **ask: Any) -> kernels.Program:
     spec = pl.BlockSpec(block, lambda *indices: indices)
     shape = Spec(array, jnp.float32)
@@ -66,6 +87,20 @@ BY_JAX: dict[str, tuple[kernels.Program, str, str]] = {
         "complejos",
     ),
     "an operation that Pallas lacks": (kernel(jnp.sort, F32), "operation", "no sabe hacer sort"),
+    "an index map that returns too little": (
+        kernel(
+            lambda x: x,
+            Spec((64, 128), jnp.float32),
+            grid=(8,),
+            in_specs=[pl.BlockSpec((8, 128), lambda i: (i,))],
+        ),
+        "block",
+        r"args\[0\] devuelve 1 valores y el bloque \(8, 128\) pide 2",
+    ),
+    "an operand left in HBM": (whole(stored_as_read, pl.ANY), "operation", "sigue en la HBM"),
+    "a vector from SMEM": (whole(stored_as_read, pltpu.SMEM), "operation", "SMEM solo da y guarda escalares"),
+    "a copy between two shapes": (copied(0, 16), "operation", "trozo de 16x128 y llega a uno de 8x128"),
+    "a copy from beyond the end": (copied(60, 8), "operation", "va de 60 a 67 en una dimensión de tamaño 64"),
     "semantics for other axes": (
         in_blocks((8, 128), (64, 128), compiler_params=pltpu.CompilerParams(dimension_semantics=("parallel",) * 3)),
         "grid",
@@ -91,6 +126,20 @@ def test_arrays_from_outside_are_named() -> None:
     with pytest.raises(CompileError, match=r"body usa arreglos de fuera: f32\[8,128\]\. Pás") as caught:
         lower(function, specs, targets.target("v5e"))
     assert caught.value.kind == "operation"
+
+
+def test_the_place_is_in_no_library_and_in_no_code_that_python_wrote() -> None:
+    def fails() -> None:
+        exec(compile("np.zeros((2, 2)).reshape(3)", "<string>", "exec"), {"np": np})
+
+    def divides() -> None:
+        fractions.Fraction(1, 0)
+
+    for wrong in (fails, divides):
+        with pytest.raises((ValueError, ZeroDivisionError)) as caught:
+            wrong()
+        line = wrong.__code__.co_firstlineno + 1
+        assert learners_line(caught.value) == f"test_compiler_errors.py:{line}"
 
 
 BY_THE_COMPILER: dict[str, tuple[kernels.Program, str, str]] = {

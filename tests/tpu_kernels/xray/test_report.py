@@ -88,6 +88,38 @@ def test_time_and_shares_follow_from_the_cycles(reports: dict[str, Report]) -> N
     assert report.of_roofline == pytest.approx(2.5 * 2**20 / 819e9 / (11569 / 1.5e9), rel=1e-6)
 
 
+def test_cycles_too_few_to_move_the_bytes_are_not_compared_with_the_roofline(reports: dict[str, Report]) -> None:
+    report = reports["elementwise-v5e"]
+    assert report.seconds is not None
+    assert report.seconds < 6 * 2**20 / 819e9  # four MiB of operands, two of results: more than HBM can move
+    assert report.of_roofline is None
+    assert "% del techo" not in _plain(report) and "Parte del techo: desconocida" in _plain(report)
+
+
+def test_what_moves_beside_the_kernels_counts_for_the_roofline(reports: dict[str, Report]) -> None:
+    report = reports["matmul-tpu7x"]
+    assert sum(move.bytes for move in report.moves) == 2 * 2**20
+    assert report.seconds is not None and report.hbm_written == 2**19
+    assert report.of_roofline == pytest.approx(2.5 * 2**20 / (7.38e12 / 2) / report.seconds, rel=5e-3)
+
+
+def test_a_program_without_products_says_that_it_has_no_peak(reports: dict[str, Report]) -> None:
+    assert "No multiplica matrices" in _plain(reports["elementwise-v5e"])
+    assert "No multiplica matrices" not in _plain(reports["matmul-v5e"])
+
+
+def test_moves_before_the_program_are_not_said_to_be_beside_it(reports: dict[str, Report]) -> None:
+    report = reports["matmul-tpu7x"]
+    assert "antes de que empiece" not in _plain(report)
+    early = dataclasses.replace(report, moves=tuple(dataclasses.replace(move, ahead=True) for move in report.moves))
+    assert _plain(early).count("antes de que empiece el programa, XLA copia 1 MiB de HBM a VMEM") == 2
+
+
+def test_without_kernels_cycles_are_not_blamed_on_data(reports: dict[str, Report]) -> None:
+    bare = dataclasses.replace(reports["matmul-v5e"], kernels=(), cycles=Cycles(None, "simulated", ""), seconds=None)
+    assert "no tiene kernels" in str(bare) and "datos" not in str(bare)
+
+
 def test_two_cores_are_one_device(reports: dict[str, Report]) -> None:
     report = reports["matmul-v5p"]
     assert report.of_peak == pytest.approx(2 * 512 * 1024 * 512 / 459e12 / (5193 / 1.75e9), rel=1e-3)
@@ -194,7 +226,7 @@ def test_the_text_says_that_cycles_are_simulated_or_why_not(reports: dict[str, R
     assert "XLA copia 1 MiB de HBM a VMEM" in _plain(reports["matmul-tpu7x"])
 
 
-@pytest.mark.parametrize("reason", ["chip", "libtpu", "asked", "steps", "time", "memory", "died", "unknown"])
+@pytest.mark.parametrize("reason", ["chip", "libtpu", "asked", "steps", "time", "memory", "killed", "died", "unknown"])
 @pytest.mark.parametrize("lang", ["es", "pt"])
 def test_each_reason_has_its_words(reports: dict[str, Report], reason: str, lang: str) -> None:
     messages.use(lang)
