@@ -12,6 +12,7 @@ from tpu_kernels.phrases import phrase
 from tpu_kernels.xray.diagnosis import advice
 from tpu_kernels.xray.exchanges import collectives_table, over_devices
 from tpu_kernels.xray.heat_map import heat_map
+from tpu_kernels.xray.page import visible
 from tpu_kernels.xray.record import Kernel
 from tpu_kernels.xray.report import Report
 from tpu_kernels.xray.text import kernels_table, regions_table, slowest
@@ -44,7 +45,7 @@ def contents(report: Report) -> str:
 
 def framed(body: str) -> str:
     """HTML in colours of its own, since the page around may be light or dark without saying so."""
-    return f'<section style="color:{TEXT};background:{BACKGROUND};padding:2px">{body}</section>'
+    return visible(f'<section style="color:{TEXT};background:{BACKGROUND};padding:2px">{body}</section>')
 
 
 def pictures(kernel: Kernel) -> list[Picture]:

@@ -1,5 +1,6 @@
 """A page of HTML that stands by itself: its style is in it, and it asks for nothing else."""
 
+import re
 from html import escape
 
 from tpu_kernels.messages import language
@@ -34,10 +35,18 @@ summary { cursor: pointer; margin: .75rem 0; }
 :focus-visible { outline: 2px solid var(--pst-color-primary); outline-offset: 2px; }
 """
 
+# What XML does not take, and what turns the direction of the text behind it: a name may hold either.
+INVISIBLE = re.compile(r"[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069]")
+
+
+def visible(markup: str) -> str:
+    """HTML with a sign in place of each character that nobody sees and that spoils what is around it."""
+    return INVISIBLE.sub("\N{REPLACEMENT CHARACTER}", markup)
+
 
 def page(title: str, body: str) -> str:
     """A whole document around a body that is HTML already, under its title, which is escaped here."""
-    return (
+    return visible(
         f'<!doctype html><html lang="{TAGS[language()]}"><head><meta charset="utf-8">'
         f'<meta name="viewport" content="width=device-width, initial-scale=1">'
         f"<title>{escape(title)}</title><style>{STYLE}</style></head><body><main>"

@@ -9,6 +9,7 @@ import dataclasses
 import math
 import types
 from dataclasses import dataclass
+from functools import cache
 from typing import Any, TypeVar, Union, get_args, get_origin, get_type_hints
 
 from tpu_kernels.xray.allocations import Allocation
@@ -156,14 +157,20 @@ def decode(kind: Any, value: Any) -> Any:
     if origin is dict and isinstance(value, dict):
         return {key: decode(get_args(kind)[1], one) for key, one in value.items()}
     if dataclasses.is_dataclass(kind) and isinstance(value, dict):
-        hints = get_type_hints(kind)
+        made: Any = kind
+        hints = _hints(made)
         names = {field.name for field in dataclasses.fields(kind)}
         if set(value) != names:
             raise TypeError(f"{kind}: expected {sorted(names)}, got {sorted(value)}")
-        made: Any = kind
         return made(**{name: decode(hints[name], value[name]) for name in names})
     if kind is float and type(value) is int:
         return float(value)
     if not isinstance(kind, type) or type(value) is not kind:
         raise TypeError(f"expected {kind}, got {value!r}")
     return value
+
+
+@cache
+def _hints(kind: type) -> dict[str, Any]:
+    """Of the fields of a record; kept, since finding them takes longer than reading a report."""
+    return get_type_hints(kind)

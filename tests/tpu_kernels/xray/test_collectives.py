@@ -6,7 +6,7 @@ import pytest
 
 from tpu_kernels.models.collective_cost import link, torus_cost
 from tpu_kernels.models.topology import tpu_slice
-from tpu_kernels.xray import hlo, slices
+from tpu_kernels.xray import hlo, ici_time, slices
 from tpu_kernels.xray.collectives import Collective, collectives, exchanges
 from tpu_kernels.xray.errors import DumpError
 
@@ -177,3 +177,16 @@ def test_another_form_is_refused(old: str, new: str) -> None:
     assert old in MODULE
     with pytest.raises(DumpError):
         found(MODULE.replace(old, new, 1))
+
+
+def test_chips_of_two_devices_share_their_links_so_that_no_time_is_modelled() -> None:
+    whole = {"x": 4, "y": 4}
+    assert ici_time.seconds("all-reduce", 2**20, whole, (), slices.named("v5p:4x4x4")) is not None
+    assert ici_time.seconds("all-reduce", 2**20, whole, (), slices.named("v4:4x4x4")) is None
+
+
+@pytest.mark.parametrize(("to", "known"), [(1, True), (3, True), (2, False)])  # the ring of four closes from 3 to 0
+def test_a_permute_is_modelled_between_neighbours_only(to: int, known: bool) -> None:
+    sent = [((0, 0, 0, 0), (to, 0, 0, 0))]
+    found = ici_time.seconds("collective-permute", 2**20, {"x": 4}, sent, slices.named("v5p:4x4x4"))
+    assert (found is not None) is known

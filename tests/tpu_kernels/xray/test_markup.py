@@ -1,6 +1,8 @@
 """Reports as HTML: whole, escaped, in both languages, with nothing fetched from anywhere."""
 
 import dataclasses
+import re
+import xml.etree.ElementTree as ElementTree
 from html.parser import HTMLParser
 
 import pytest
@@ -116,6 +118,20 @@ def test_everything_that_comes_from_the_learner_is_escaped() -> None:
     for shown in (Outline(report.html()), Outline(report._repr_html_())):
         assert "img" not in shown.tags and not {"src", "onerror"} & set(shown.attributes)
         assert any(evil in word for word in shown.words)
+
+
+def test_pictures_are_well_formed_and_text_keeps_its_direction_whatever_names_hold() -> None:
+    sound = stored.report("matmul-v5e")
+    evil = "\x00\x0b\u202e" + "W" * 300
+    (kernel,) = sound.kernels
+    report = dataclasses.replace(sound, name=evil, kernels=(dataclasses.replace(kernel, name=evil, where=evil),))
+    for shown in (report.html(), report._repr_html_()):
+        pictures = re.findall(r"<svg.*?</svg>", shown, re.DOTALL)
+        assert len(pictures) == 2
+        for picture in pictures:
+            ElementTree.fromstring(picture)
+        assert not set("\x00\x0b\u202e") & set(shown)
+        assert "W" * 300 in shown
 
 
 def test_a_report_without_cycles_or_kernels_is_still_a_page() -> None:

@@ -1,4 +1,4 @@
-"""Training steps of this project for many chips: what devices exchange is what the model of the parallelism says."""
+"""Training steps of this project for many chips: what devices exchange is counted by hand from the shapes."""
 
 import json
 from collections.abc import Callable

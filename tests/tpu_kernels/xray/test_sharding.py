@@ -35,6 +35,13 @@ def mapped(a: jax.Array, b: jax.Array) -> jax.Array:
     return each(a, b)
 
 
+def mapped_in_part(a: jax.Array, b: jax.Array) -> jax.Array:
+    rows = jax.shard_map(
+        lambda a, b: a @ b, mesh=MESH, in_specs=(P("data"), P()), out_specs=P("data"), axis_names={"data"}
+    )
+    return rows(a, b)
+
+
 def around(a: jax.Array, b: jax.Array) -> jax.Array:
     return jax.lax.with_sharding_constraint(a, P("data")) @ b
 
@@ -60,6 +67,16 @@ def test_what_the_function_asks_is_taken_where_the_caller_says_nothing() -> None
     assert shardings(lower(product, (spread("data"), SPEC), V5E)) == [P("data"), P()]
 
 
+def test_what_it_asks_first_is_taken() -> None:
+    def twice(a: jax.Array) -> jax.Array:
+        first, second = (
+            jax.lax.with_sharding_constraint(a, NamedSharding(MESH, P(axis))) for axis in ("data", "model")
+        )
+        return first + second
+
+    assert shardings(lower(twice, (SPEC,), V5E)) == [P("data")]
+
+
 def test_a_mesh_around_the_call_counts() -> None:
     with use_abstract_mesh(PLAIN):
         program = lower(around, (SPEC, SPEC), V5E)
@@ -83,6 +100,7 @@ def test_two_meshes_are_refused_with_both() -> None:
     [
         (product, (spread("data"), spread(None, "model"))),
         (mapped, (SPEC, SPEC)),
+        (mapped_in_part, (SPEC, SPEC)),
     ],
 )
 def test_flops_are_a_devices_share(function: Callable[..., Any], specs: tuple[Any, ...]) -> None:
