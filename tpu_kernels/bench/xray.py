@@ -76,7 +76,8 @@ class Row:
 
 
 CUBE, LARGE = (4096, 4096, 4096), (8192, 8192, 8192)
-RAGGED = ((4000, 4100, 3900), (3000, 5000, 2000), (1000, 4100, 7000))
+# The simulator dies on XLA's program for the last of these on v5e and v5p: there both are compared by the model.
+RAGGED = ((4000, 4100, 3900), (2500, 3500, 4500), (1000, 4100, 7000), (3000, 5000, 2000))
 
 
 def contests(chips: Iterable[str], *, quick: bool = False) -> list[Contest]:

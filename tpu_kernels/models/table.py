@@ -38,21 +38,27 @@ class Table:
 
     def _repr_html_(self) -> str:
         head = "".join(
-            f'<th scope="col"{RIGHT if column and self._numeric(column) else ""}>{escape(heading)}</th>'
+            f'<th scope="col"{RIGHT if column and self._numeric(column) else ""}>{_breakable(heading)}</th>'
             for column, heading in enumerate(self.headings)
         )
         body = "".join(f"<tr>{''.join(map(_html_cell, row, range(len(row))))}</tr>" for row in self.rows)
         caption = escape(self.caption)
-        # A wide table scrolls inside its own region, which the keyboard must be able to reach.
+        # A wide table scrolls inside its own region, which the keyboard must be able to reach; its caption stays.
         return (
-            f'<div role="group" tabindex="0" aria-label="{caption}" style="overflow-x:auto">'
-            f'<table class="table"><caption style="text-align:start">{caption}</caption>'
+            f'<div role="group" tabindex="0" aria-label="{caption}" style="overflow-x:auto;container-type:inline-size">'
+            f'<table class="table"><caption style="text-align:start">'
+            f'<span style="display:inline-block;position:sticky;left:0;max-width:100cqw">{caption}</span></caption>'
             f"<thead><tr>{head}</tr></thead><tbody>{body}</tbody></table></div>"
         )
 
     def _numeric(self, column: int) -> bool:
         """Whether a column holds numbers only, so that its heading stands over them."""
         return bool(self.rows) and all(row[column].numeric for row in self.rows)
+
+
+def _breakable(heading: str) -> str:
+    """A heading, escaped, that may go on in another line behind a slash."""
+    return escape(heading).replace("/", "/<wbr>")
 
 
 def _html_cell(cell: TableCell, column: int) -> str:

@@ -7,7 +7,7 @@ from tpu_kernels.messages import language
 from tpu_kernels.models.numerals import number
 from tpu_kernels.models.picture import BORDER, MUTED, text
 
-WIDTH = 492  # of a picture: the widest that a phone shows whole, with text that can be read
+WIDTH = 492  # of a picture: two stand side by side on a page
 LEFT = 92
 RIGHT = 16
 SMALL = 12

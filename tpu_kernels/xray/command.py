@@ -2,6 +2,7 @@
 
 import json
 import sys
+from collections.abc import Sequence
 from contextlib import nullcontext, redirect_stdout
 from pathlib import Path
 from typing import Annotated, Any
@@ -14,6 +15,7 @@ from tpu_kernels.phrases import phrase
 from tpu_kernels.xray import sizes
 from tpu_kernels.xray.comparison import Comparison, Entry
 from tpu_kernels.xray.errors import XrayError
+from tpu_kernels.xray.flags import require_flags
 
 REFUSED = 2
 
@@ -45,7 +47,7 @@ def xray(
     """What the TPU's compiler says of a function, with no TPU. Exit status 2 when there is no report for a chip."""
     try:
         use(lang)
-        chips = _checked(chip, html)
+        chips = _checked(chip, flag or (), html)
         options: dict[str, Any] = {
             "topology": topology,
             "simulate": simulate,
@@ -89,11 +91,12 @@ def _seen(function: str, written: list[str], chips: list[str], options: dict[str
     return Comparison(tuple(entries))
 
 
-def _checked(chip: str, html: Path | None) -> list[str]:
-    """The chips that are asked for; before anything is compiled, that its result can be written."""
+def _checked(chip: str, options: Sequence[str], html: Path | None) -> list[str]:
+    """The chips that are asked for; before anything is compiled, what would be found too late."""
     chips = [name.strip() for name in chip.split(",") if name.strip()]
     if not chips:
         raise ValueError(phrase("xray.no_chip"))
+    require_flags(options)
     if html is not None and (html.is_dir() or not html.parent.is_dir()):
         raise ValueError(phrase("xray.no_place", file=str(html)))
     return chips

@@ -20,6 +20,7 @@ from tpu_kernels.xray.sizes import parsed, readable
 
 SIZE = r"(\d[\d.]*[KMGT]?)"
 PLACE = re.compile(r"""["' ](?:[^"' ]*[/\\])?([^"'/\\ ]+\.py|<[^<>" ]+>)"?:(\d+)""")
+OF_BLOCK = re.compile(r"(?<=Block spec for )\S+ in pallas_call \S+ at [^\n]*?:\d+(?= has block shape)")
 FIRST_WORDS = 300
 LIBRARIES = (sysconfig.get_path(name) for name in ("stdlib", "platstdlib", "purelib", "platlib"))
 NOT_LEARNERS = {Path(__file__).parent, Path(jax.__file__).parent, Path(jaxlib.__file__).parent, *map(Path, LIBRARIES)}
@@ -39,9 +40,14 @@ class Refusal:
 Rule = tuple[re.Pattern[str], Callable[[re.Match[str]], Refusal]]
 
 
-def refused(text: str, calls: Sequence[KernelCall] = ()) -> CompileError:
-    """The error for what the compiler said; when ``calls`` holds one kernel, its place is known in any case."""
+def refused(text: str, calls: Sequence[KernelCall] = (), vmem: int | None = None) -> CompileError:
+    """The error for what the compiler said; when ``calls`` holds one kernel, its place is known in any case.
+
+    ``vmem`` is what a core has of it, in bytes: beyond that a kernel is not told to ask for more.
+    """
     found = _recognised(text) or Refusal("other", phrase("xray.refused", reason=_first_line(text)))
+    if found.kind == "vmem" and found.got is not None and found.limit is not None:
+        found = over("vmem", found.got, found.limit, vmem)
     return _error(text, found, _place(text), calls)
 
 
@@ -91,8 +97,8 @@ def _recognised(text: str) -> Refusal | None:
 
 
 def _place(text: str) -> str | None:
-    """The first place in Python code that a message names."""
-    match = PLACE.search(text)
+    """The first place in Python code that a message names, but for that of a kernel whose BlockSpec is at fault."""
+    match = PLACE.search(OF_BLOCK.sub("", text))
     return f"{match[1]}:{match[2]}" if match else None
 
 
@@ -104,10 +110,12 @@ def _over(kind: str, got: str, limit: str) -> Refusal:
     return over(kind, parsed(got), parsed(limit))
 
 
-def over(kind: str, got: int, limit: int) -> Refusal:
-    """More memory asked for than there is, of this kind."""
+def over(kind: str, got: int, limit: int, vmem: int | None = None) -> Refusal:
+    """More memory asked for than there is, of this kind; ``vmem`` is what a core has of VMEM, where it is known."""
     asked = {"got": readable(got), "limit": readable(limit)}
     match kind:
+        case "vmem" if vmem is not None and limit >= vmem:
+            message = phrase("xray.over_whole_vmem", got=readable(got), limit=readable(vmem))
         case "vmem":
             message = phrase("xray.over_vmem", **asked)
         case "smem":
@@ -157,12 +165,19 @@ RULES: tuple[Rule, ...] = (
     ),
     (
         re.compile(
-            r"rank 1 block shapes[\s\S]*?is a multiple of (\d+)[\s\S]*?Block spec for (\S+) "
+            r"rank 1 block shapes[\s\S]*?is a multiple of (\d+)[\s\S]*?tiling size \((\d+)[\s\S]*?Block spec for (\S+) "
             r"[\s\S]*?has block shape (\(.*?\)), array shape (\([\d, ]*\))"
         ),
         lambda found: Refusal(
             "block",
-            phrase("xray.bad_row", operand=found[2], block=_sizes(found[3]), array=found[4], unit=found[1]),
+            phrase(
+                "xray.bad_row",
+                operand=found[3],
+                block=_sizes(found[4]),
+                array=found[5],
+                unit=found[1],
+                least=found[2],
+            ),
         ),
     ),
     (
@@ -195,6 +210,10 @@ RULES: tuple[Rule, ...] = (
     (
         re.compile(r"Invalid vector type for load[\s\S]*?memref<[\dx]*x(\w+)"),
         lambda found: Refusal("dtype", phrase("xray.bad_type", dtype=_dtype(found[1]))),
+    ),
+    (
+        re.compile(r"^NotImplementedError: (float(?!32\b)\d+\w*)$"),
+        lambda found: Refusal("dtype", phrase("xray.bad_type", dtype=found[1])),
     ),
     (
         re.compile(r"failed to verify 'elementType': VectorElementTypeInterface"),

@@ -27,6 +27,10 @@ class ProgramError(XrayError):
     """What was given is no program that can be compiled for a TPU."""
 
 
+class FlagError(XrayError, ValueError):
+    """What was given as an option for the compiler is not written as one."""
+
+
 class CompileError(XrayError):
     """The compiler, or the lowering before it, refuses the program.
 

@@ -17,6 +17,7 @@ from tpu_kernels.xray.compiler import Compilation, Ending, compilation
 from tpu_kernels.xray.compiler_errors import refused
 from tpu_kernels.xray.dissect import kernels, moves
 from tpu_kernels.xray.errors import LimitError, XrayError
+from tpu_kernels.xray.flags import require_flags
 from tpu_kernels.xray.libtpu import Libtpu
 from tpu_kernels.xray.program import Program, lower
 from tpu_kernels.xray.record import SCHEMA, Kernel, Move
@@ -62,9 +63,11 @@ def xray(
     was seen before is not compiled again.
 
     Raises :class:`~tpu_kernels.xray.errors.XrayError`: ``MissingCompilerError`` without libtpu, ``UnknownTargetError``,
-    ``ProgramError`` when the function cannot be lowered, ``CompileError`` when the compiler refuses it, ``LimitError``
-    when it takes too long or too much, ``DumpError`` when its dumps are not understood.
+    ``FlagError`` for a flag that does not begin with ``--``, ``ProgramError`` when the function cannot be lowered,
+    ``CompileError`` when the compiler refuses it, ``LimitError`` when it takes too long or too much, ``DumpError`` when
+    its dumps are not understood.
     """
+    require_flags(flags)
     target = targets.target(chip)
     compiler = libtpu.find()
     place = slices.of(topology, target)
@@ -107,7 +110,7 @@ def xray(
                 break
             reason = result.ending.value
             if result.ending in FINAL or not simulated:
-                raise _failure(result, program, most, memory_bytes)
+                raise _failure(result, program, target, most, memory_bytes)
     if kept and reason not in PASSING:
         kept.put(name, report.to_dict())
     return report
@@ -205,10 +208,10 @@ def _not_simulated(asked: bool | None, program: Program, target: Target, compile
     return "steps" if asked is None and steps > MOST_STEPS else ""
 
 
-def _failure(result: Compilation, program: Program, seconds: float, memory_bytes: int) -> XrayError:
+def _failure(result: Compilation, program: Program, target: Target, seconds: float, memory_bytes: int) -> XrayError:
     match result.ending:
         case Ending.REFUSED:
-            return refused(result.answer["error"], program.calls)
+            return refused(result.answer["error"], program.calls, target.vmem)
         case Ending.OUT_OF_TIME:
             return LimitError(phrase("xray.out_of_time", seconds=round(seconds)), result.output)
         case Ending.OUT_OF_MEMORY:

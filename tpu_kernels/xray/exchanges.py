@@ -30,6 +30,16 @@ def over_devices(report: Report) -> Iterator[str]:
         )
 
 
+def try_first(report: Report) -> Iterator[str]:
+    """What to try before anything in a kernel, when the collectives take longer than all kernels."""
+    times = [None if one.seconds is None or one.runs is None else one.seconds * one.runs for one in report.collectives]
+    if None in times or report.seconds is None:
+        return
+    taken = sum(filter(None, times))
+    if taken > report.seconds:
+        yield phrase("xray.try_collectives", time=Quantity(taken, "s").format())
+
+
 def collectives_table(report: Report) -> Table:
     """One row for each collective, in the order of the program."""
     headings = [

@@ -37,7 +37,7 @@ def heat_map(kernel: Kernel) -> Picture:
     title = phrase("xray.heat_title", kernel=kernel.name)
     cuts = [region.first for region in kernel.regions[1:]]
     marks = [
-        f"<title>{escape(title)}</title><desc>{escape(phrase('xray.heat_how'))}</desc>",
+        f"<title>{escape(title)}</title>",
         text(WIDTH / 2, 22, title, weight=700, fit=WIDTH - 16),
         *_strip(kernel, axis),
         *_rows(kernel, axis, top),
@@ -50,6 +50,11 @@ def heat_map(kernel: Kernel) -> Picture:
         *_key(bottom + 29),
     ]
     return svg(marks, WIDTH, bottom + 50, finding)
+
+
+def how_to_read() -> str:
+    """What rows, shades and the strip over them stand for, and what each unit does."""
+    return f"{phrase('xray.heat_how')} {phrase('xray.units')}"
 
 
 def opacity(share: float) -> float:

@@ -9,17 +9,19 @@ from tpu_kernels.models.picture import BACKGROUND, MUTED, SURFACE, TEXT, Picture
 from tpu_kernels.models.quantity import Quantity
 from tpu_kernels.models.table import Table, TableCell
 from tpu_kernels.phrases import phrase
+from tpu_kernels.xray import heat_map, timeline
 from tpu_kernels.xray.diagnosis import advice
-from tpu_kernels.xray.exchanges import collectives_table, over_devices
-from tpu_kernels.xray.heat_map import heat_map
+from tpu_kernels.xray.exchanges import collectives_table, over_devices, try_first
 from tpu_kernels.xray.page import visible
 from tpu_kernels.xray.record import Kernel
 from tpu_kernels.xray.report import Report
 from tpu_kernels.xray.text import kernels_table, regions_table, slowest
-from tpu_kernels.xray.timeline import timeline
 from tpu_kernels.xray.words import UNKNOWN, bound_name, count, label, left_out, no_cycles, share, size, title
 
 Figure = tuple[str, str, str]  # what it is, its value, and what there is to know about it
+Captioned = tuple[Picture, str]  # a picture, and how to read it
+
+LEAST_WIDTH = 460  # CSS pixels of a picture: narrower, its smallest text cannot be read, and it scrolls
 
 
 def markup(report: Report) -> str:
@@ -29,12 +31,15 @@ def markup(report: Report) -> str:
 
 def contents(report: Report) -> str:
     """The report without its title; everything that comes from the learner is escaped."""
-    parts = [_figures(report), *(paragraph(sentence) for sentence in over_devices(report))]
+    parts = [_figures(report)]
+    if report.collectives and report.cycles.value is not None:
+        parts.append(paragraph(phrase("xray.without_collectives")))
+    parts += [paragraph(sentence) for sentence in over_devices(report)]
     if report.collectives:
         parts.append(collectives_table(report)._repr_html_())
     if report.kernels:
         longest = slowest(report)
-        parts += [paragraph(sentence) for sentence in advice(longest)]
+        parts += [paragraph(sentence) for sentence in (*try_first(report), *advice(longest))]
         parts.append(gallery(pictures(longest)))
         parts.append(kernels_table(report)._repr_html_())
         parts.append(_folded(phrase("xray.details"), "".join(one._repr_html_() for one in _details(report, longest))))
@@ -48,16 +53,30 @@ def framed(body: str) -> str:
     return visible(f'<section style="color:{TEXT};background:{BACKGROUND};padding:2px">{body}</section>')
 
 
-def pictures(kernel: Kernel) -> list[Picture]:
+def pictures(kernel: Kernel) -> list[Captioned]:
     """The heat map of a kernel's program, and the timeline of its step where it is known."""
-    drawn = [heat_map(kernel), timeline(kernel)]
-    return [picture for picture in drawn if picture]
+    drawn = [(heat_map.heat_map(kernel), heat_map.how_to_read())]
+    step = timeline.timeline(kernel)
+    if step and kernel.step:
+        drawn.append((step, timeline.how_to_read(kernel.step)))
+    return drawn
 
 
-def gallery(drawn: list[Picture]) -> str:
+def gallery(drawn: list[Captioned]) -> str:
     """Pictures side by side while there is room, one under another on a phone."""
-    layout = "display:grid;grid-template-columns:repeat(auto-fit,minmax(min(100%,400px),1fr));gap:16px;margin:12px 0"
-    return f'<div style="{layout}">{"".join(f"<div>{picture.markup}</div>" for picture in drawn)}</div>'
+    columns = f"repeat(auto-fit,minmax(min(100%,{LEAST_WIDTH}px),1fr))"
+    layout = f"display:grid;grid-template-columns:{columns};gap:16px;margin:12px 0"
+    return f'<div style="{layout}">{"".join(_captioned(*one) for one in drawn)}</div>'
+
+
+def _captioned(picture: Picture, how: str) -> str:
+    # On a phone the picture scrolls inside its own region, which the keyboard must be able to reach; its caption stays.
+    wide = escape(phrase("picture.wide"))
+    return (
+        f'<figure style="margin:0"><div role="group" tabindex="0" aria-label="{wide}" style="overflow-x:auto">'
+        f'<div style="min-width:{LEAST_WIDTH}px">{picture.markup}</div></div>'
+        f'<figcaption style="color:{MUTED};font-size:.85em;margin-top:4px">{escape(how)}</figcaption></figure>'
+    )
 
 
 def _figures(report: Report) -> str:

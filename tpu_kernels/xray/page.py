@@ -7,7 +7,8 @@ from tpu_kernels.messages import language
 
 TAGS = {"es": "es", "pt": "pt-BR"}
 
-# The names are those of the site's theme, which pictures and tables take their colours from.
+# The names are those of the site's theme, which pictures and tables take their colours from. The name of a row breaks
+# only in a narrow table, which a phone then shows whole; a wide one scrolls anyway.
 STYLE = """
 :root {
   color-scheme: light dark;
@@ -28,8 +29,8 @@ h1 { font-size: 1.4rem; line-height: 1.25; overflow-wrap: anywhere; }
 h2 { font-size: 1.15rem; margin: 1.5rem 0 .5rem; overflow-wrap: anywhere; }
 table { border-collapse: collapse; font-size: .9rem; margin: .75rem 0; }
 caption { color: var(--pst-color-text-muted); padding-bottom: .25rem; }
-th, td { padding: .25rem .6rem; border-bottom: 1px solid var(--pst-color-surface); text-align: start; }
-td { white-space: nowrap; }
+th, td { padding: .25rem .45rem; border-bottom: 1px solid var(--pst-color-surface); text-align: start; }
+td, th[scope=row]:nth-last-child(n+4) { white-space: nowrap; }
 thead th { color: var(--pst-color-text-muted); font-weight: 600; vertical-align: bottom; }
 summary { cursor: pointer; margin: .75rem 0; }
 :focus-visible { outline: 2px solid var(--pst-color-primary); outline-offset: 2px; }

@@ -27,6 +27,7 @@ from tpu_kernels.xray.sharding import arguments, axes_of, mapped_over, mesh_of, 
 from tpu_kernels.xray.targets import Target
 
 OURS = re.compile(rf" at {re.escape(__file__)}:\d+")
+LAMBDA = "<lambda>"  # what Python calls a function without a name
 
 
 @dataclass(frozen=True)
@@ -65,7 +66,8 @@ def lower(function: Callable[..., Any], specs: Sequence[Any], target: Target) ->
         arguments = jax.tree.unflatten(tree, [next(given) if _is_array(leaf) else leaf for leaf in leaves])
         return jax.tree.leaves(function(*arguments))
 
-    program.__name__ = program.__qualname__ = name = _name(function)
+    name = _name(function)
+    program.__name__ = program.__qualname__ = re.sub(r"\W", "_", name)
     jitted = jax.jit(program)
     with _lowering_for(target):
         jaxpr = _traced(jitted, traced, name)
@@ -157,4 +159,4 @@ def _name(function: Any) -> str:
     while hasattr(function, "func"):  # functools.partial
         function = function.func
     found = getattr(function, "__name__", "") or type(function).__name__
-    return re.sub(r"\W", "_", found)
+    return found if found == LAMBDA else re.sub(r"\W", "_", found)

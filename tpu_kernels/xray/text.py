@@ -8,7 +8,7 @@ from tpu_kernels.models.quantity import Quantity
 from tpu_kernels.models.table import Table, TableCell
 from tpu_kernels.phrases import phrase
 from tpu_kernels.xray.diagnosis import advice
-from tpu_kernels.xray.exchanges import collectives_table, over_devices
+from tpu_kernels.xray.exchanges import collectives_table, over_devices, try_first
 from tpu_kernels.xray.record import Kernel
 from tpu_kernels.xray.report import Report
 from tpu_kernels.xray.words import UNKNOWN, bound_name, count, label, left_out, no_cycles, share, size, title
@@ -26,7 +26,7 @@ def text(report: Report) -> str:
         longest = slowest(report)
         if longest.regions:
             parts.append(repr(regions_table(longest)))
-        parts.append("\n".join([*advice(longest), *left_out(report)]))
+        parts.append("\n".join([*try_first(report), *advice(longest), *left_out(report)]))
     return "\n\n".join(part for part in parts if part)
 
 
@@ -43,13 +43,13 @@ def kernels_table(report: Report) -> Table:
         phrase("xray.runs"),
         phrase("xray.grid"),
         phrase("xray.cycles"),
+        phrase("xray.bound"),
         phrase("xray.bundles_per_step"),
         phrase("xray.mxu_held"),
         phrase("xray.from_hbm"),
         phrase("xray.to_hbm"),
         phrase("xray.vmem"),
         phrase("xray.spills"),
-        phrase("xray.bound"),
     ]
     return Table(phrase("xray.kernels_caption"), headings, [_kernel_row(kernel) for kernel in report.kernels])
 
@@ -89,6 +89,8 @@ def _summary(report: Report) -> Iterator[str]:
             time=Quantity(report.seconds, "s").format(),
             clock=Quantity(report.clock, "Hz").format(),
         )
+        if report.collectives:
+            yield phrase("xray.without_collectives")
     if report.of_peak is not None:
         yield phrase("xray.of_peak", share=Quantity(report.of_peak, "share").format())
     elif report.flops == 0:
@@ -106,11 +108,11 @@ def _kernel_row(kernel: Kernel) -> list[TableCell]:
         count(kernel.runs),
         TableCell("x".join(map(str, kernel.grid)) if kernel.grid else UNKNOWN),
         count(kernel.cycles.value),
+        TableCell(bound_name(kernel)),
         count(kernel.bundles_per_step),
         share(kernel.mxu_held),
         size(kernel.hbm("read")),
         size(kernel.hbm("written")),
         size(kernel.vmem),
         count(kernel.spilled),
-        TableCell(bound_name(kernel)),
     ]

@@ -31,7 +31,7 @@ def timeline(kernel: Kernel) -> Picture | None:
     units = [unit for unit in IN_REGIONS if any(one.use[unit] for one in step.bins)]
     title = _title(kernel, step)
     marks = [
-        f"<title>{escape(title)}</title><desc>{escape(phrase('xray.step_how'))}</desc>",
+        f"<title>{escape(title)}</title>",
         text(WIDTH / 2, 22, title, weight=700, fit=WIDTH - 16),
     ]
     lanes = [
@@ -44,7 +44,13 @@ def timeline(kernel: Kernel) -> Picture | None:
         marks.append(f'<g transform="translate(0 {TOP + place * (LANE + GAP)})">{lane}</g>')
     bottom = TOP + len(lanes) * (LANE + GAP)
     marks += [*axis.ticks(_places(step), bottom), *_key(bottom + 40)]
-    return svg(marks, WIDTH, bottom + 72, finding(kernel, step))
+    return svg(marks, WIDTH, bottom + 52, finding(kernel, step))
+
+
+def how_to_read(step: Step) -> str:
+    """What lanes, bars, the axis and, where there is one, the bracket stand for."""
+    bracket = [] if step.mxu_first is None else [phrase("xray.step_bracket")]
+    return " ".join([phrase("xray.step_how"), *bracket, phrase("xray.axis_no_time")])
 
 
 def finding(kernel: Kernel, step: Step) -> str:
@@ -149,5 +155,4 @@ def _key(y: float) -> list[str]:
         text(LEFT + 16, y, phrase("xray.key_start"), size=SMALL, colour=MUTED, anchor="start"),
         f'<g transform="translate(0 {middle - 6:g})">{_wait_mark(LEFT + 170)}</g>',
         text(LEFT + 178, y, phrase("xray.key_wait"), size=SMALL, colour=MUTED, anchor="start"),
-        text(WIDTH - RIGHT, y + 20, phrase("xray.axis_no_time"), size=SMALL, colour=MUTED, anchor="end"),
     ]

@@ -17,9 +17,10 @@ UNKNOWN = "—"
 
 def title(report: Report) -> str:
     """What was compiled, for what, by what."""
-    return phrase(
-        "xray.title", name=report.name, chip=report.chip, topology=report.topology, libtpu=report.versions["libtpu"]
-    )
+    names = {"name": report.name, "chip": report.chip, "libtpu": report.versions["libtpu"]}
+    if report.devices == 1:
+        return phrase("xray.title", **names)
+    return phrase("xray.title_of_slice", topology=report.topology, **names)
 
 
 def label(cycles: Cycles) -> str:
@@ -93,9 +94,7 @@ def size(value: int | None) -> TableCell:
 
 
 def left_out(report: Report) -> Iterator[str]:
-    """What the cycles do not include."""
-    if report.collectives:
-        yield phrase("xray.without_collectives")
+    """What else the cycles do not include."""
     if report.cycles.label == SIMULATED:
         yield phrase("xray.left_out")
         for kernel in report.kernels:

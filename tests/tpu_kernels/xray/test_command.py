@@ -116,6 +116,7 @@ def test_a_page_is_written(asked: list[dict[str, Any]], tmp_path: Path, chips: s
         (["commanded"], "no nombra una función"),
         (["commanded:g", "--memory", "much"], "no es una cantidad de memoria"),
         (["commanded:g", "--html", "nowhere/page.html"], "nowhere/page.html"),
+        (["commanded:g", "--flag", "xla_tpu_x=1", "--chip", "v5e,v6e"], "dos guiones"),
         (["commanded:g", "--lang", "fr"], "fr"),
     ],
 )

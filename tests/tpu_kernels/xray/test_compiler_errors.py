@@ -78,9 +78,10 @@ BY_JAX: dict[str, tuple[kernels.Program, str, str]] = {
         "block",
         r"\(7, 100\) de args\[0\].*8 y 128.*\(70, 1000\)",
     ),
-    "a row that is none": (in_blocks((100,), (1000,)), "block", r"\(100,\) de args\[0\].*1024.*\(1000,\)"),
+    "a row that is none": (in_blocks((100,), (1000,)), "block", r"\(100,\) de args\[0\].*1024.*desde 128,.*\(1000,\)"),
     "a dimension too few": (in_blocks((8,), (64, 128)), "block", r"\(8,\) de args\[0\].*\(64, 128\)"),
-    "narrow sums": (product(jnp.bfloat16, jnp.bfloat16), "dtype", r"32 bits.*preferred_element_type"),
+    "narrow sums": (product(jnp.bfloat16, jnp.bfloat16), "dtype", r"32 bits.*preferred_element_type.*jnp\.int32"),
+    "a product of float16": (product(jnp.float16, jnp.float16), "dtype", "no carga float16"),
     "complex numbers": (
         kernel(lambda x: x, Spec((8, 128), "complex64"), out=Spec((8, 128), "complex64")),
         "dtype",
@@ -98,13 +99,13 @@ BY_JAX: dict[str, tuple[kernels.Program, str, str]] = {
         r"args\[0\] devuelve 1 valores y el bloque \(8, 128\) pide 2",
     ),
     "an operand left in HBM": (whole(stored_as_read, pl.ANY), "operation", "sigue en la HBM"),
-    "a vector from SMEM": (whole(stored_as_read, pltpu.SMEM), "operation", "SMEM solo da y guarda escalares"),
-    "a copy between two shapes": (copied(0, 16), "operation", "trozo de 16x128 y llega a uno de 8x128"),
+    "a vector from SMEM": (whole(stored_as_read, pltpu.SMEM), "operation", "de la SMEM solo se leen"),
+    "a copy between two shapes": (copied(0, 16), "operation", "trozo de forma 16x128 a otro de forma 8x128"),
     "a copy from beyond the end": (copied(60, 8), "operation", "va de 60 a 67 en una dimensión de tamaño 64"),
     "semantics for other axes": (
         in_blocks((8, 128), (64, 128), compiler_params=pltpu.CompilerParams(dimension_semantics=("parallel",) * 3)),
         "grid",
-        r"3 entradas y la malla 2 ejes",
+        r"3 entradas y la grid, 2 ejes",
     ),
 }
 
@@ -118,6 +119,23 @@ def test_jax_refuses_it_and_the_learner_reads_why(case: str) -> None:
     assert caught.value.original
     if kind != "block" or "dimension" not in case:
         assert (caught.value.where or "").startswith("test_compiler_errors.py:")
+
+
+@pytest.mark.parametrize("case", ["a tile that is none", "a row that is none", "a dimension too few"])
+@pytest.mark.parametrize("times", [1, 2])
+def test_a_block_at_fault_is_where_the_pallas_call_is(case: str, times: int) -> None:
+    """Also with several kernels, of which any may be the one."""
+    (function, specs), _, _ = BY_JAX[case]
+
+    def program(x: Any) -> Any:
+        for _ in range(times):
+            x = function(x)
+        return x
+
+    with pytest.raises(CompileError) as caught:
+        lower(program, specs, targets.target("v5e"))
+    called = kernel.__code__.co_firstlineno + 6
+    assert caught.value.where == f"test_compiler_errors.py:{called}"
 
 
 def test_arrays_from_outside_are_named() -> None:
@@ -235,6 +253,14 @@ def test_other_refusals_are_told_too(case: str, lang: str) -> None:
     assert (error.kind, error.got, error.limit, error.original) == (kind, got, limit, text)
     assert str(error)
     assert "{" not in str(error)
+
+
+def test_nobody_is_told_to_ask_for_more_vmem_than_there_is() -> None:
+    text = "Scoped allocation with size 384.00M and limit 128.00M exceeded scoped vmem limit by 256.00M."
+    assert "vmem_limit_bytes" in str(refused(text, vmem=256 << 20))
+    all_of_it = refused(text, vmem=128 << 20)
+    assert "vmem_limit_bytes" not in str(all_of_it)
+    assert (all_of_it.got, all_of_it.limit) == (384 << 20, 128 << 20)
 
 
 def test_types_are_named_as_jax_names_them() -> None:

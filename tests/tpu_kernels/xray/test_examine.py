@@ -13,7 +13,7 @@ import pytest
 from tests.tpu_kernels.xray import kernels
 from tpu_kernels.xray import Report, examine, targets, xray
 from tpu_kernels.xray.cache import Cache
-from tpu_kernels.xray.errors import LimitError, ProgramError, UnknownTargetError
+from tpu_kernels.xray.errors import FlagError, LimitError, ProgramError, UnknownTargetError
 from tpu_kernels.xray.libtpu import Libtpu
 
 FUNCTION, SPECS = kernels.CASES["matmul"]
@@ -106,6 +106,12 @@ def test_a_slice_of_another_generation_is_refused(compiler: Libtpu, topology: st
 def test_an_unknown_chip_is_refused() -> None:
     with pytest.raises(UnknownTargetError, match="v5e"):
         xray(FUNCTION, *SPECS, chip="v9")
+
+
+@pytest.mark.parametrize("flag", ["xla_tpu_x=1", "-x", ""])
+def test_a_flag_without_two_dashes_is_refused(flag: str) -> None:
+    with pytest.raises(FlagError, match=f"'{flag}' no es una opción"):
+        xray(FUNCTION, *SPECS, flags=["--x=1", flag])
 
 
 def test_what_cannot_be_traced_is_refused(compiler: Libtpu) -> None:

@@ -13,7 +13,7 @@ from tpu_kernels.xray.collectives import Collective
 from tpu_kernels.xray.record import Cycles
 from tpu_kernels.xray.report import Report
 
-EMPTY = {"meta", "path", "rect"}
+EMPTY = {"meta", "path", "rect", "wbr"}
 
 
 class Outline(HTMLParser):
@@ -49,7 +49,7 @@ class Outline(HTMLParser):
 
 
 @pytest.mark.parametrize("name", ["matmul-v5e", "matmul-v4", "alike-v6e", "chosen_rows-v5e", "softmax-v6e"])
-@pytest.mark.parametrize(("lang", "tag", "bound"), [("es", "es", "lo frena"), ("pt", "pt-BR", "o que freia")])
+@pytest.mark.parametrize(("lang", "tag", "bound"), [("es", "es", "cuello de botella"), ("pt", "pt-BR", "gargalo")])
 def test_a_page_is_whole_and_fetches_nothing(name: str, lang: str, tag: str, bound: str) -> None:
     messages.use(lang)
     report = stored.report(name)
@@ -67,9 +67,22 @@ def test_a_page_is_whole_and_fetches_nothing(name: str, lang: str, tag: str, bou
 def test_the_figures_stand_with_who_found_them() -> None:
     page = Outline(stored.report("matmul-v5e").html())
     assert page.words[page.words.index("11 569") + 1] == "simulados por el compilador"
-    assert {"7,71 µs", "41,5 %", "esperas", "4 MiB"} <= set(page.words)
+    assert {"7,71 µs", "41,5 %", "latencia", "4 MiB"} <= set(page.words)
     modelled = Outline(stored.report("matmul-v4").html())
     assert any(word.startswith("de nuestro modelo, porque") for word in modelled.words)
+
+
+def test_each_picture_scrolls_on_a_phone_over_a_caption_that_says_how_to_read_it() -> None:
+    shown = stored.report("matmul-v5e")._repr_html_()
+    figures = re.findall(r"<figure.*?</figure>", shown, re.DOTALL)
+    assert len(figures) == 2
+    for figure, said in zip(figures, ("VALU: elemento a elemento", "El corchete sobre la MXU"), strict=True):
+        scroller, caption = figure.split("<figcaption")
+        assert Outline(scroller.removeprefix('<figure style="margin:0">')).tags[:3] == ["div", "div", "svg"]
+        assert 'tabindex="0"' in scroller and "overflow-x:auto" in scroller and "min-width:460px" in scroller
+        assert said in caption
+    assert "no tiempo" in figures[1].split("<figcaption")[1]
+    assert "El corchete" not in stored.report("elementwise-v5e")._repr_html_()
 
 
 def test_advice_moves_and_versions_are_told() -> None:
@@ -147,7 +160,7 @@ def test_a_report_without_cycles_or_kernels_is_still_a_page() -> None:
 def test_what_cannot_be_compared_says_why() -> None:
     words = Outline(stored.report("elementwise-v5e").html()).words
     assert any(word.startswith("No multiplica matrices") for word in words)
-    assert any(word.startswith("Parte del techo: desconocida") for word in words)
+    assert any(word.startswith("Parte del roofline: desconocida") for word in words)
 
 
 def test_a_terminal_shows_the_text() -> None:

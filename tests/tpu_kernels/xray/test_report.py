@@ -10,10 +10,12 @@ import pytest
 from tests.tpu_kernels.xray import stored
 from tpu_kernels import messages
 from tpu_kernels.xray import Report, diagnosis, record, targets, text
+from tpu_kernels.xray.collectives import Collective
 from tpu_kernels.xray.compiler import Compilation
 from tpu_kernels.xray.examine import made
 from tpu_kernels.xray.record import Bound, Cycles, Kernel
 from tpu_kernels.xray.report import ideal_cycles, total
+from tpu_kernels.xray.words import bound_name
 
 VERSIONS = {"jax": "0.10.2", "jaxlib": "0.10.2", "libtpu": "0.0.42.1"}
 
@@ -93,7 +95,7 @@ def test_cycles_too_few_to_move_the_bytes_are_not_compared_with_the_roofline(rep
     assert report.seconds is not None
     assert report.seconds < 6 * 2**20 / 819e9  # four MiB of operands, two of results: more than HBM can move
     assert report.of_roofline is None
-    assert "% del techo" not in _plain(report) and "Parte del techo: desconocida" in _plain(report)
+    assert "% del roofline" not in _plain(report) and "Parte del roofline: desconocida" in _plain(report)
 
 
 def test_what_moves_beside_the_kernels_counts_for_the_roofline(reports: dict[str, Report]) -> None:
@@ -179,6 +181,26 @@ def test_each_bound_is_found_and_says_what_to_try(reports: dict[str, Report], ex
     assert len(diagnosis.advice(held)) == 1
 
 
+def test_copies_that_explain_the_cycles_only_together_ask_for_larger_blocks(reports: dict[str, Report]) -> None:
+    small = (Bound("hbm", 60.7), Bound("latency", 60.5), Bound("issue", 40.0))
+    held = kernel(reports["matmul-v5e"], bounds=small, cycles=Cycles(100, "simulated", ""), spilled=0)
+    assert diagnosis.bound(held) == "latency"
+    assert "bloques más grandes" in diagnosis.advice(held)[0]
+    idle = dataclasses.replace(held, bounds=(Bound("hbm", 42.0), Bound("latency", 42.0)))
+    assert diagnosis.bound(idle) == "stalls"
+
+
+@pytest.mark.parametrize("expected", ["latency", "stalls"])
+def test_a_grid_of_one_step_overlaps_nothing(reports: dict[str, Report], expected: str) -> None:
+    cycles = Cycles(100, "simulated", "")
+    single = kernel(reports["matmul-v5e"], bounds=BOUNDS[expected], cycles=cycles, spilled=0, grid=(1, 1, 1))
+    assert diagnosis.bound(single) == expected
+    (advice,) = diagnosis.advice(single)
+    assert "un solo paso" in advice and "bloques más pequeños" in advice
+    for change in ({"grid": (1, 1, 2)}, {"grid": ()}, {"grid": None}, {"pallas": False}):  # XLA chose its own blocks
+        assert "un solo paso" not in diagnosis.advice(dataclasses.replace(single, **change))[0]
+
+
 def test_a_model_knows_no_stalls(reports: dict[str, Report]) -> None:
     held = kernel(reports["matmul-v5e"], bounds=BOUNDS["stalls"], cycles=Cycles(100, "modelled", "chip"))
     assert diagnosis.bound(held) == "hbm"
@@ -195,10 +217,47 @@ def test_padding_and_spills_are_pointed_out(reports: dict[str, Report]) -> None:
     assert whole.flops is not None and whole.kernels[0].use is not None
     padded = kernel(whole, mxu_flops=4 * whole.flops, spilled=0)
     assert any("4,0 veces" in line for line in diagnosis.advice(padded))
-    spilling = kernel(whole, spilled=500, use={**whole.kernels[0].use, "VSTORE": 0.5, "SPILL": 0.2})
+    use = {**whole.kernels[0].use, "VSTORE": 0.5, "SPILL": 0.2}
+    spilling = kernel(whole, spilled=500, use=use, bounds=BOUNDS["vload"], cycles=Cycles(100, "simulated", ""))
     assert any("500" in line for line in diagnosis.advice(spilling))
-    rare = kernel(whole, spilled=500, use={**whole.kernels[0].use, "VSTORE": 0.5, "SPILL": 0.01})
-    assert not any("500" in line for line in diagnosis.advice(rare))
+    rare = dataclasses.replace(spilling, use={**use, "SPILL": 0.01})
+    of_copies = dataclasses.replace(spilling, bounds=BOUNDS["hbm"])
+    of_xla = dataclasses.replace(spilling, pallas=False)
+    for silent in (rare, of_copies, of_xla):
+        assert not any("500" in line for line in diagnosis.advice(silent))
+
+
+GATHER = Collective("g", "all-gather", "", "bf16", 1, 4, 1, 4, None, {"x": 4}, 2, False, None)
+
+
+def test_collectives_longer_than_the_kernels_come_first(reports: dict[str, Report]) -> None:
+    whole = reports["matmul-v5e"]
+    assert whole.seconds is not None
+
+    def exchanging(seconds: float | None) -> Report:
+        gather = dataclasses.replace(GATHER, seconds=seconds)
+        return dataclasses.replace(whole, devices=16, chips=16, mesh={"x": 16}, collectives=(gather,))
+
+    long = exchanging(0.6 * whole.seconds)  # twice
+    assert _plain(long).index("Las colectivas tardan más") < _plain(long).index(diagnosis.advice(long.kernels[0])[0])
+    assert "Las colectivas tardan más que los kernels (9,26 µs)" in _plain(long)
+    assert "Las colectivas tardan más" in long.html()
+    for short in (exchanging(0.4 * whole.seconds), exchanging(None), whole):
+        assert "Las colectivas tardan más" not in _plain(short) + short.html()
+
+
+def test_the_line_below_the_cycles_says_that_collectives_are_not_in_them(reports: dict[str, Report]) -> None:
+    whole = reports["matmul-v5e"]
+    lines = _plain(dataclasses.replace(whole, collectives=(GATHER,))).splitlines()
+    (cycles,) = [number for number, line in enumerate(lines) if "11 569 ciclos" in line]
+    assert "no incluyen el tiempo de las colectivas" in lines[cycles + 1]
+    assert "no incluyen el tiempo de las colectivas" not in _plain(whole)
+
+
+def test_only_a_program_for_several_devices_names_its_slice(reports: dict[str, Report]) -> None:
+    whole = reports["matmul-v5e"]
+    assert "v5e:2x2" not in str(whole)
+    assert "(v5e:2x2)" in str(dataclasses.replace(whole, devices=4, chips=4, mesh={"x": 4}))
 
 
 def test_more_than_the_published_bandwidth_is_pointed_out(reports: dict[str, Report]) -> None:
@@ -209,7 +268,7 @@ def test_more_than_the_published_bandwidth_is_pointed_out(reports: dict[str, Rep
 
 
 @pytest.mark.parametrize(
-    ("lang", "words"), [("es", ("ciclos", "malla", "paquetes/paso")), ("pt", ("ciclos", "grade", "pacotes/passo"))]
+    ("lang", "words"), [("es", ("ciclos", "grid", "paquetes/paso")), ("pt", ("ciclos", "grid", "pacotes/passo"))]
 )
 def test_the_text_has_every_part(reports: dict[str, Report], lang: str, words: tuple[str, ...]) -> None:
     messages.use(lang)
@@ -249,7 +308,11 @@ def test_cycles_that_are_not_known_are_not_printed(reports: dict[str, Report]) -
 
 def test_tables_have_a_row_for_each_kernel_and_region(reports: dict[str, Report]) -> None:
     report = reports["alike-v6e"]
-    assert len(text.kernels_table(report).rows) == len(report.kernels) == 2
+    kernels = text.kernels_table(report)
+    assert len(kernels.rows) == len(report.kernels) == 2
+    cycles = kernels.headings.index("ciclos")  # what holds a kernel up stands beside them, in sight on a narrow page
+    for kernel, row in zip(report.kernels, kernels.rows, strict=True):
+        assert row[cycles + 1].text == bound_name(kernel)
     slowest = text.slowest(report)
     assert slowest.cycles.value == max(one.cycles.value or 0 for one in report.kernels)
     assert len(text.regions_table(slowest).rows) == len(slowest.regions)

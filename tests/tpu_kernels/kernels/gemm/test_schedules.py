@@ -163,7 +163,7 @@ def test_the_watch_sees_a_panel_that_is_not_waited_for(monkeypatch: pytest.Monke
     ],
 )
 def test_what_a_schedule_cannot_divide_is_refused(block: Block, why: str) -> None:
-    with pytest.raises(ValueError, match=rf"{block.schedule} no puede hacer el producto de 256x256 por 256x512"):
+    with pytest.raises(ValueError, match=rf"{block.schedule} no sirve para el producto de 256x256 por 256x512"):
         checked_block(problem(256, 256, 512), block, "v5e")
 
 
