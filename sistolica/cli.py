@@ -14,11 +14,13 @@ from sistolica.faults import CourseError
 from sistolica.project import find_project
 from tpu_kernels import messages
 from tpu_kernels.bench.command import app as bench_app
+from tpu_kernels.xray.command import xray
 
 app = typer.Typer(no_args_is_help=True, pretty_exceptions_enable=False, add_completion=False)
 labs_app = typer.Typer(no_args_is_help=True, help="The labs that learners solve.")
 app.add_typer(labs_app, name="labs")
 app.add_typer(bench_app, name="bench")
+app.command()(xray)
 
 console = Console(emoji=False)  # a learner may be called :fire:, an address may end in :-1:
 complaints = Console(stderr=True, emoji=False)

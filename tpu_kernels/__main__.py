@@ -1,4 +1,4 @@
-"""``python -m tpu_kernels``: benchmarks and training runs, wherever the package is installed."""
+"""``python -m tpu_kernels``: benchmarks, training runs and X-rays, wherever the package is installed."""
 
 import sys
 from typing import NoReturn
@@ -11,15 +11,17 @@ from tpu_kernels.bench.measurement_error import MeasurementError
 from tpu_kernels.messages import UnknownLanguageError
 from tpu_kernels.phrases import phrase
 from tpu_kernels.training.command import app as train
+from tpu_kernels.xray.command import xray
 
 app = typer.Typer(no_args_is_help=True, pretty_exceptions_enable=False, add_completion=False)
 app.add_typer(bench, name="bench")
 app.add_typer(train, name="train", help="Train a model: digits in seconds, a text in minutes.")
+app.command()(xray)
 
 
 @app.callback()
 def library() -> None:
-    """Kernels, training and measurements of the course."""
+    """Kernels, training, measurements and X-rays of the course."""
 
 
 def main() -> NoReturn:

@@ -3,6 +3,9 @@
 They cannot be seen to lie about what a command does; the commands' own tests are for that.
 """
 
+import ast
+import importlib
+import inspect
 import itertools
 import re
 import shlex
@@ -266,12 +269,55 @@ def test_a_command_that_does_not_exist_is_refused(line: str) -> None:
         parse_command(line)
 
 
+def make_targets(text: str) -> set[str]:
+    """What a Makefile can be asked for, with the variables in the names of its targets expanded."""
+    values = dict(re.findall(r"^(\w+) :?\??= (.*)$", text, re.MULTILINE))
+    targets = " ".join(re.findall(r"^([^\s:=#][^:=#]*):(?!=)", text, re.MULTILINE))
+    while (expanded := re.sub(r"\$\((\w+)\)", lambda found: values[found[1]], targets)) != targets:
+        targets = expanded
+    return {*targets.split()}
+
+
+def test_targets_of_make_are_read_with_their_variables() -> None:
+    text = "A := .venv\nB := $(A)/lib\n\n.PHONY: all\nall: $(B)/ready\n\techo: no\n$(B)/ready $(A)/made: x | y\n"
+    assert make_targets(text) == {".PHONY", "all", ".venv/lib/ready", ".venv/made"}
+
+
 @pytest.mark.parametrize("name", [*READMES, *GUIDES])
 def test_documents_name_targets_that_make_has(name: str) -> None:
-    targets = set(re.findall(r"^([a-z-]+):", (ROOT / "Makefile").read_text("utf-8"), re.MULTILINE))
+    targets = make_targets((ROOT / "Makefile").read_text("utf-8"))
     asked = [shlex.split(line, comments=True)[1] for line in documents(name)[0].commands("make")]
     assert asked
     assert {*asked} - targets == set()
+
+
+def bind_calls(code: str) -> list[str]:
+    """The functions that ``code`` imports and calls; ``TypeError`` for a call that does not fit one's signature."""
+    tree = ast.parse(code)
+    known = {
+        each.name: getattr(importlib.import_module(node.module), each.name)
+        for node in tree.body
+        if isinstance(node, ast.ImportFrom) and node.module
+        for each in node.names
+    }
+    called = []
+    for call in ast.walk(tree):
+        if isinstance(call, ast.Call) and isinstance(call.func, ast.Name) and call.func.id in known:
+            keywords = {str(given.arg): given.value for given in call.keywords}
+            inspect.signature(known[call.func.id]).bind(*call.args, **keywords)
+            called.append(call.func.id)
+    return called
+
+
+def test_python_in_the_readmes_calls_what_exists_as_it_wants_to_be_called() -> None:
+    blocks = [fence for fence in documents("README.md")[0].fences if fence.startswith("from ")]
+    called = [name for block in blocks for name in bind_calls(block)]
+    assert sorted(called) == ["compare", "matmul", "plan", "slice_mesh", "xray"]
+
+
+def test_a_bad_call_is_found_out() -> None:
+    with pytest.raises(TypeError, match="speed"):
+        bind_calls("from tpu_kernels.kernels import plan\nplan(a, b, speed=3)")
 
 
 def test_every_readme_shows_the_two_commands() -> None:

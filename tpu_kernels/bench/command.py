@@ -7,10 +7,10 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
-from rich.console import Console
-from rich.progress import Progress
 
-from tpu_kernels.messages import LANGUAGES, use
+from tpu_kernels.bench.options import WRONG, Json, Lang, Out, Repeats, Warmup, check_place, progress_bar, split
+from tpu_kernels.bench.xray_command import chooser, xray
+from tpu_kernels.messages import use
 from tpu_kernels.models.collective_cost.bus_bandwidth import COLLECTIVES, REDUCE
 from tpu_kernels.phrases import phrase
 
@@ -19,13 +19,8 @@ if TYPE_CHECKING:
 
 app = typer.Typer(no_args_is_help=True, help="Measure kernels and training: every result checked, in one run.")
 
-Json = Annotated[bool, typer.Option("--json", help="Print one line of JSON instead of a table.")]
-Out = Annotated[Path | None, typer.Option(help="Also write the JSON to this file.")]
-Warmup = Annotated[int, typer.Option(min=0, help="Rounds that do not count.")]
-Repeats = Annotated[int, typer.Option(min=1, help="Rounds that count.")]
-Lang = Annotated[str | None, typer.Option("--lang", help=f"{' or '.join(LANGUAGES)}; default: the environment's.")]
-
-WRONG = 1
+app.command()(xray)
+app.command()(chooser)
 
 
 @app.command()
@@ -46,10 +41,10 @@ def matmul(
     from tpu_kernels.bench.matmul import bench_matmul
     from tpu_kernels.bench.report import matmul_table
 
-    _check_place(out)
-    cubes, formats, names = parsed_shapes(shapes), _parsed_dtypes(dtypes), _split(backends)
+    check_place(out)
+    cubes, formats, names = parsed_shapes(shapes), _parsed_dtypes(dtypes), split(backends)
     rounds = (warmup + repeats) * len(cubes) * len(formats)
-    with _progress(json_only) as bar:
+    with progress_bar(quiet=json_only) as bar:
         task = bar.add_task("matmul", total=rounds)
         rows = list(
             bench_matmul(cubes, formats, names, warmup=warmup, repeats=repeats, progress=lambda: bar.advance(task))
@@ -75,7 +70,7 @@ def training(
 ) -> None:
     """A step of training a transformer, in every form of parallelism. Exit status 1 when a gradient is wrong."""
     use(lang)
-    _check_place(out)
+    check_place(out)
     counts = _parsed_counts(devices)
     if simulate:
         from tpu_kernels.backend import simulate_devices
@@ -89,7 +84,7 @@ def training(
     for name in set(formats) - set(TOLERANCES):
         raise typer.BadParameter(phrase("bench.bad_policy", got=name, known=", ".join(TOLERANCES)))
     config = Config(context=context, width=width, layers=layers)
-    with _progress(json_only) as bar:
+    with progress_bar(quiet=json_only) as bar:
         task = bar.add_task("training", total=warmup + repeats)
         rows = list(
             bench_training(
@@ -125,10 +120,10 @@ def tcp(
     from tpu_kernels.bench.tcp import bench_tcp
     from tpu_kernels.bench.tcp_report import lines, to_dict
 
-    _check_place(out)
+    check_place(out)
     mtus, connections = _parsed_numbers("--mtu", mtu), _parsed_numbers("--streams", streams)
     offloads = (True, False) if offload is None else (offload,)
-    with _progress(json_only) as bar:
+    with progress_bar(quiet=json_only) as bar:
         task = bar.add_task("tcp", total=repeats * len(mtus) * len(connections) * len(offloads))
         rows = bench_tcp(
             mtus,
@@ -173,15 +168,15 @@ def _add_collective(collective: str) -> None:
         lang: Lang = None,
     ) -> None:
         use(lang)
-        _check_place(out)
-        _check_place(plot)
+        check_place(out)
+        check_place(plot)
         from tpu_kernels.bench.collective_case import cases
         from tpu_kernels.bench.collective_peers import checked_peers
         from tpu_kernels.bench.collective_sizes import parsed_sizes, swept_sizes
 
         swept = parsed_sizes(sizes) if sizes else swept_sizes(least, most, factor)
         chosen = cases(collective, swept, ranks=devices, dtype=dtype, op=op, root=root)
-        others = checked_peers(_split(peers))
+        others = checked_peers(split(peers))
         if simulate:
             from tpu_kernels.backend import simulate_devices
 
@@ -191,8 +186,8 @@ def _add_collective(collective: str) -> None:
         from tpu_kernels.bench.collective_run import run
         from tpu_kernels.bench.collectives import checked_implementations, implementations
 
-        names = checked_implementations(_split(impl) or implementations(collective, here().platform), collective)
-        with _progress(json_only) as bar:
+        names = checked_implementations(split(impl) or implementations(collective, here().platform), collective)
+        with progress_bar(quiet=json_only) as bar:
             task = bar.add_task(collective, total=len(chosen) * (len(names) + len(others)))
             found = run(
                 chosen, names, others, peer_python, warmup=warmup, repeats=repeats, progress=lambda: bar.advance(task)
@@ -211,14 +206,14 @@ for _collective in COLLECTIVES:
 
 
 def _parsed_numbers(option: str, text: str) -> list[int]:
-    words = _split(text)
+    words = split(text)
     if not words or not all(word.isdecimal() for word in words):
         raise typer.BadParameter(phrase("host_network.bad_numbers", option=option, got=text))
     return [int(word) for word in words]
 
 
 def _parsed_counts(text: str) -> list[int]:
-    words = _split(text)
+    words = split(text)
     for word in words:
         if not word.isdecimal() or not int(word):
             raise typer.BadParameter(phrase("bench.bad_count", got=word))
@@ -230,9 +225,9 @@ def _parsed_counts(text: str) -> list[int]:
 def parsed_shapes(text: str) -> list[tuple[int, int, int]]:
     """``"512,128x256x64"`` as (m, k, n). Raises ``typer.BadParameter`` naming what is no shape."""
     shapes = []
-    if not _split(text):
+    if not split(text):
         raise typer.BadParameter(phrase("bench.bad_shape", got=text))
-    for word in _split(text):
+    for word in split(text):
         parts = word.lower().split("x")
         if len(parts) not in {1, 3} or not all(part.isdecimal() and int(part) for part in parts):
             raise typer.BadParameter(phrase("bench.bad_shape", got=word))
@@ -247,7 +242,7 @@ def _parsed_dtypes(text: str) -> list[str]:
     from tpu_kernels.kernels.gemm.dtypes import FLOATS, INTEGERS
 
     found = []
-    for word in _split(text):
+    for word in split(text):
         try:
             dtype = jnp.dtype(word)
         except TypeError:
@@ -256,20 +251,6 @@ def _parsed_dtypes(text: str) -> list[str]:
             raise typer.BadParameter(phrase("bench.bad_dtype", got=word))
         found.append(dtype.name)
     return found
-
-
-def _check_place(out: Path | None) -> None:
-    """Before anything is measured, which would be lost."""
-    if out is not None and not out.parent.is_dir():
-        raise typer.BadParameter(phrase("bench.no_folder", folder=out.parent, name=out.name))
-
-
-def _split(text: str) -> list[str]:
-    return [word.strip() for word in text.split(",") if word.strip()]
-
-
-def _progress(json_only: bool) -> Progress:
-    return Progress(console=Console(stderr=True), transient=True, disable=json_only or not sys.stderr.isatty())
 
 
 def _show(rows: Sequence["Recorded"], table: Any, json_only: bool, out: Path | None) -> None:

@@ -4,6 +4,8 @@ from collections.abc import Sequence
 from html import escape
 from typing import NamedTuple
 
+RIGHT = ' style="text-align:right"'
+
 
 class TableCell(NamedTuple):
     """What a cell says, a longer ``title`` shown on hover, and whether it is a number (aligned to the right)."""
@@ -27,7 +29,7 @@ class Table:
     def __repr__(self) -> str:
         lines = [self.headings, *(tuple(cell.text for cell in row) for row in self.rows)]
         widths = [max(len(line[column]) for line in lines) for column in range(len(self.headings))]
-        right = [bool(self.rows) and all(row[column].numeric for row in self.rows) for column in range(len(widths))]
+        right = [self._numeric(column) for column in range(len(widths))]
         aligned = [
             "  ".join(t.rjust(w) if r else t.ljust(w) for t, w, r in zip(line, widths, right, strict=True)).rstrip()
             for line in lines
@@ -35,20 +37,32 @@ class Table:
         return "\n".join([self.caption, aligned[0], "  ".join("-" * width for width in widths), *aligned[1:]])
 
     def _repr_html_(self) -> str:
-        head = "".join(f'<th scope="col">{escape(heading)}</th>' for heading in self.headings)
+        head = "".join(
+            f'<th scope="col"{RIGHT if column and self._numeric(column) else ""}>{_breakable(heading)}</th>'
+            for column, heading in enumerate(self.headings)
+        )
         body = "".join(f"<tr>{''.join(map(_html_cell, row, range(len(row))))}</tr>" for row in self.rows)
         caption = escape(self.caption)
-        # A wide table scrolls inside its own region, which the keyboard must be able to reach.
+        # A wide table scrolls inside its own region, which the keyboard must be able to reach; its caption stays.
         return (
-            f'<div role="group" tabindex="0" aria-label="{caption}" style="overflow-x:auto">'
-            f'<table class="table"><caption style="text-align:start">{caption}</caption>'
+            f'<div role="group" tabindex="0" aria-label="{caption}" style="overflow-x:auto;container-type:inline-size">'
+            f'<table class="table"><caption style="text-align:start">'
+            f'<span style="display:inline-block;position:sticky;left:0;max-width:100cqw">{caption}</span></caption>'
             f"<thead><tr>{head}</tr></thead><tbody>{body}</tbody></table></div>"
         )
+
+    def _numeric(self, column: int) -> bool:
+        """Whether a column holds numbers only, so that its heading stands over them."""
+        return bool(self.rows) and all(row[column].numeric for row in self.rows)
+
+
+def _breakable(heading: str) -> str:
+    """A heading, escaped, that may go on in another line behind a slash."""
+    return escape(heading).replace("/", "/<wbr>")
 
 
 def _html_cell(cell: TableCell, column: int) -> str:
     title = f' title="{escape(cell.title)}"' if cell.title else ""
     if column == 0:
         return f'<th scope="row"{title}>{escape(cell.text)}</th>'
-    align = ' style="text-align:right"' if cell.numeric else ""
-    return f"<td{title}{align}>{escape(cell.text)}</td>"
+    return f"<td{title}{RIGHT if cell.numeric else ''}>{escape(cell.text)}</td>"

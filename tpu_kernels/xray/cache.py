@@ -9,6 +9,7 @@ import hashlib
 import json
 import os
 import tempfile
+import zlib
 from collections.abc import Mapping
 from contextlib import suppress
 from functools import cache
@@ -19,6 +20,7 @@ from tpu_kernels import data
 
 VARIABLE = "SISTOLICA_CACHE"
 MOST_ENTRIES = 1000
+MOST_BYTES = 2**26  # of an entry unpacked; a report takes less than a megabyte
 SUFFIX = ".json.gz"
 
 
@@ -44,10 +46,11 @@ class Cache:
     def get(self, name: str) -> dict[str, Any] | None:
         """What was kept under this name, if it is whole."""
         try:
-            entry = json.loads(gzip.decompress((self.folder / f"{name}{SUFFIX}").read_bytes()))
+            with gzip.open(self.folder / f"{name}{SUFFIX}") as file:
+                entry = json.loads(file.read(MOST_BYTES))
             value = entry["value"]
             whole = entry["name"] == name and entry["digest"] == _digest(value)
-        except (OSError, EOFError, ValueError, KeyError, TypeError):
+        except (OSError, EOFError, ValueError, KeyError, TypeError, RecursionError, zlib.error):
             return None
         return value if whole and isinstance(value, dict) else None
 
@@ -78,7 +81,13 @@ def _default_folder() -> Path:
 
 
 def _user_cache() -> Path:
-    return Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache")
+    named = os.environ.get("XDG_CACHE_HOME")
+    if named:
+        return Path(named)
+    try:
+        return Path.home() / ".cache"
+    except RuntimeError:  # a user without a home, as in some containers
+        return Path(os.devnull)
 
 
 def _digest(value: Mapping[str, Any]) -> str:

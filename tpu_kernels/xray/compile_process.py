@@ -7,6 +7,7 @@ likes: so each program is compiled in a process of its own, under limits. The fo
 
 import ctypes
 import json
+import math
 import os
 import re
 import resource
@@ -36,7 +37,7 @@ PR_SET_PDEATHSIG = 1
 def main(folder: Path) -> None:
     """Compile what the folder asks for, and leave an answer there, also when the compiler refuses."""
     request = json.loads((folder / REQUEST).read_text(encoding="utf-8"))
-    _limit(request["memory_bytes"], request["seconds"])
+    _limit(request["memory_bytes"], request["seconds"], request["parent"])
     started = time.monotonic()
     try:
         answer = {"compiled": True, **_compile(folder, request)}
@@ -48,34 +49,58 @@ def main(folder: Path) -> None:
 
 def _compile(folder: Path, request: dict[str, Any]) -> dict[str, Any]:
     import jax
-    import numpy as np
     from jax import export
     from jax.experimental import topologies
-    from jax.sharding import Mesh, NamedSharding, PartitionSpec
+    from jax.sharding import AxisType, Mesh, NamedSharding, PartitionSpec
 
     for name, value in PLACES.items():
         jax.config.update(name, value)
     topology = topologies.get_topology_desc(platform="tpu", topology_name=request["topology"])
     exported = export.deserialize(bytearray((folder / PROGRAM).read_bytes()))
-    placed = NamedSharding(Mesh(np.array(topology.devices[:1]), ("device",)), PartitionSpec())
-    specs = [jax.ShapeDtypeStruct(a.shape, a.dtype, sharding=placed) for a in exported.in_avals]
-    lowered = jax.jit(exported.call, in_shardings=placed, out_shardings=placed).lower(*specs)
-    compiled = lowered.compile()
+    axes = request["axes"]
+    types = tuple(AxisType[name] for name in axes["types"])
+    mesh = Mesh(_arranged(topology.devices, axes["sizes"]), tuple(axes["names"]), axis_types=types)
+    whole = NamedSharding(mesh, PartitionSpec())
+    specs = [
+        jax.ShapeDtypeStruct(a.shape, a.dtype, sharding=sharding or whole)
+        for a, sharding in zip(exported.in_avals, exported.in_shardings_jax(mesh), strict=True)
+    ]
+    compiled = jax.jit(exported.call, donate_argnums=tuple(request["donated"])).lower(*specs).compile()
     (folder / HLO).write_text(compiled.as_text() or "", encoding="utf-8")
     memory = compiled.memory_analysis()
     first: Any = topology.devices[0]
     return {
         "device_kind": first.device_kind,
         "memory": {name: getattr(memory, f"{name}_size_in_bytes", None) for name in MEMORY},
+        "places": [[*device.coords, device.core_on_chip] for device in mesh.devices.flat],
     }
 
 
-def _limit(memory_bytes: int, seconds: int) -> None:
+def _arranged(devices: Any, sizes: list[int]) -> Any:
+    """The devices of a slice as a mesh: as ``jax.make_mesh`` arranges them, axes of the mesh along those of the torus.
+
+    It knows v4 with one device for each chip only, where the compiler has two: there, in the order of their places.
+    """
+    import numpy as np
+    from jax.experimental import mesh_utils
+
+    count = math.prod(sizes)
+    if count == 1:
+        return np.array(devices[:1]).reshape(sizes)
+    if devices[0].device_kind == "TPU v4":
+        ordered = sorted(devices, key=lambda device: (*device.coords, device.core_on_chip))
+        return np.array(ordered).reshape(sizes)
+    return mesh_utils.create_device_mesh(sizes, devices, allow_split_physical_axes=True)
+
+
+def _limit(memory_bytes: int, seconds: int, parent: int) -> None:
     """Die with the parent; no more time of processors and no more data than allowed, no core files.
 
     The limit is on data, not on addresses: the compiler's library alone maps most of a gigabyte.
     """
     ctypes.CDLL(None).prctl(PR_SET_PDEATHSIG, signal.SIGKILL)
+    if os.getppid() != parent:  # it died before that
+        sys.exit("the process that asked for this is gone")
     resource.setrlimit(resource.RLIMIT_CPU, (seconds, seconds + GRACE))
     resource.setrlimit(resource.RLIMIT_DATA, (memory_bytes, memory_bytes))
     resource.setrlimit(resource.RLIMIT_FSIZE, (BIGGEST_FILE, BIGGEST_FILE))

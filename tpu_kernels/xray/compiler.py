@@ -1,12 +1,13 @@
 """The TPU's compiler from outside: a process of its own with limits, and the folder of what it dumps."""
 
+import dataclasses
 import json
 import math
 import os
+import shutil
 import signal
 import subprocess
 import sys
-import tempfile
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
@@ -16,10 +17,13 @@ from typing import Any
 
 from tpu_kernels.xray.compile_process import ANSWER, DUMPS, HLO, PROFILES, PROGRAM, REQUEST
 from tpu_kernels.xray.libtpu import Libtpu
+from tpu_kernels.xray.mesh_axes import ONE_DEVICE, Axes
+from tpu_kernels.xray.work_folder import work_folder, writing
 
 ROOT = Path(__file__).parents[2]  # where ``tpu_kernels`` is imported from
 OUTPUT = "output"
 PATIENCE = 10
+MOST_SECONDS = 10**6
 FROM_OUTSIDE = {-signal.SIGHUP, -signal.SIGINT, -signal.SIGTERM}
 
 DUMP_FLAGS = (
@@ -39,16 +43,23 @@ OFF_DEVICE = {
     "TPU_SKIP_MDS_QUERY": "1",
     "TPU_WORKER_HOSTNAMES": "localhost",
 }
+LEAST_ROOM = 2**16  # bytes; with less, it had no room to write what it died of
+NO_ROOM = ("No space left on device", "Disk quota exceeded")
 OUT_OF_MEMORY = ("mmap error: 12", "bad_alloc", "MemoryError", "Cannot allocate memory")
 
 
 class Ending(Enum):
-    """How a compilation ended: ``STOPPED`` by a signal from outside, ``DIED`` by the compiler's own fault."""
+    """How a compilation ended: ``STOPPED`` by a signal from outside, ``DIED`` by the compiler's own fault.
+
+    ``KILLED``: by a signal that nothing outlives, most often the system's when memory is short.
+    """
 
     COMPILED = "compiled"
     REFUSED = "refused"
     OUT_OF_TIME = "time"
     OUT_OF_MEMORY = "memory"
+    NO_ROOM = "room"
+    KILLED = "killed"
     STOPPED = "stopped"
     DIED = "died"
 
@@ -82,24 +93,36 @@ def compilation(
     libtpu: Libtpu,
     *,
     simulate: bool,
+    axes: Axes = ONE_DEVICE,
+    donated: Sequence[int] = (),
     flags: Sequence[str] = (),
     seconds: float,
     memory_bytes: int,
 ) -> Iterator[Compilation]:
     """Compile in a process of its own, stopped with all that it started after ``seconds`` of processor time.
 
+    ``axes`` are those of the mesh that the program is for, ``donated`` the numbers of the arguments that it may reuse.
     Not by the clock, so that a busy machine gives the same report; though ``PATIENCE`` times as long by the clock stops
     it too. The folder goes at the end.
+
+    Raises :class:`~tpu_kernels.xray.errors.LimitError` when the folder cannot be made or written.
     """
-    with tempfile.TemporaryDirectory(prefix="sistolica-xray-") as name:
-        folder = Path(name)
-        for wanted in (DUMPS, PROFILES):
-            (folder / wanted).mkdir()
-        (folder / PROGRAM).write_bytes(program)
-        request = {"topology": topology, "memory_bytes": memory_bytes, "seconds": math.ceil(seconds)}
-        (folder / REQUEST).write_text(json.dumps(request), encoding="utf-8")
+    with work_folder() as folder:
+        request = {
+            "topology": topology,
+            "axes": dataclasses.asdict(axes),
+            "donated": list(donated),
+            "memory_bytes": memory_bytes,
+            "seconds": math.ceil(min(seconds, MOST_SECONDS)),
+            "parent": os.getpid(),
+        }
         asked = [*DUMP_FLAGS, *([SIMULATION_FLAG] if simulate else []), *flags]
-        status = _run(folder, _environment(folder, libtpu, asked), seconds * PATIENCE)
+        with writing():
+            for wanted in (DUMPS, PROFILES):
+                (folder / wanted).mkdir()
+            (folder / PROGRAM).write_bytes(program)
+            (folder / REQUEST).write_text(json.dumps(request), encoding="utf-8")
+            status = _run(folder, _environment(folder, libtpu, asked), min(seconds, MOST_SECONDS) * PATIENCE)
         yield _read(folder, status)
 
 
@@ -148,11 +171,14 @@ def _read(folder: Path, status: int | None) -> Compilation:
     elif (folder / ANSWER).is_file():
         answer = json.loads((folder / ANSWER).read_text(encoding="utf-8"))
         ending = Ending.COMPILED if answer["compiled"] else Ending.REFUSED
-    elif status == -signal.SIGKILL:  # by the system, when memory is short
-        ending = Ending.OUT_OF_MEMORY
+    elif status == -signal.SIGKILL:
+        ending = Ending.KILLED
     else:
         ending = Ending.STOPPED if status in FROM_OUTSIDE else Ending.DIED
     said = output + answer.get("error", "")
     if ending in {Ending.DIED, Ending.REFUSED} and any(sign in said for sign in OUT_OF_MEMORY):
         ending = Ending.OUT_OF_MEMORY
+    full = any(sign in said for sign in NO_ROOM) or shutil.disk_usage(folder).free < LEAST_ROOM
+    if ending in {Ending.DIED, Ending.REFUSED} and full:
+        ending = Ending.NO_ROOM
     return Compilation(folder, ending, answer, output)

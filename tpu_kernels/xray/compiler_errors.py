@@ -4,6 +4,7 @@ Each rule knows one form of its messages, provoked with real programs. What no r
 """
 
 import re
+import sysconfig
 import traceback
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
@@ -19,8 +20,11 @@ from tpu_kernels.xray.sizes import parsed, readable
 
 SIZE = r"(\d[\d.]*[KMGT]?)"
 PLACE = re.compile(r"""["' ](?:[^"' ]*[/\\])?([^"'/\\ ]+\.py|<[^<>" ]+>)"?:(\d+)""")
-FIRST_WORDS = 200
-NOT_LEARNERS = (Path(__file__).parent, Path(jax.__file__).parent, Path(jaxlib.__file__).parent)
+OF_BLOCK = re.compile(r"(?<=Block spec for )\S+ in pallas_call \S+ at [^\n]*?:\d+(?= has block shape)")
+FIRST_WORDS = 300
+LIBRARIES = (sysconfig.get_path(name) for name in ("stdlib", "platstdlib", "purelib", "platlib"))
+NOT_LEARNERS = {Path(__file__).parent, Path(jax.__file__).parent, Path(jaxlib.__file__).parent, *map(Path, LIBRARIES)}
+NO_FILES = ("<string>", "<frozen ")  # code that Python writes for itself, as the __init__ of a dataclass
 
 
 @dataclass(frozen=True)
@@ -36,9 +40,14 @@ class Refusal:
 Rule = tuple[re.Pattern[str], Callable[[re.Match[str]], Refusal]]
 
 
-def refused(text: str, calls: Sequence[KernelCall] = ()) -> CompileError:
-    """The error for what the compiler said; when ``calls`` holds one kernel, its place is known in any case."""
+def refused(text: str, calls: Sequence[KernelCall] = (), vmem: int | None = None) -> CompileError:
+    """The error for what the compiler said; when ``calls`` holds one kernel, its place is known in any case.
+
+    ``vmem`` is what a core has of it, in bytes: beyond that a kernel is not told to ask for more.
+    """
     found = _recognised(text) or Refusal("other", phrase("xray.refused", reason=_first_line(text)))
+    if found.kind == "vmem" and found.got is not None and found.limit is not None:
+        found = over("vmem", found.got, found.limit, vmem)
     return _error(text, found, _place(text), calls)
 
 
@@ -50,7 +59,7 @@ def refusal(error: BaseException, calls: Sequence[KernelCall] = ()) -> CompileEr
 
 
 def learners_line(error: BaseException) -> str | None:
-    """The innermost line of code outside jax and this package that an exception passed through, as ``kernel.py:12``.
+    """The innermost line outside libraries and this package that an exception passed through, as ``kernel.py:12``.
 
     To what it raises while lowering, jax adds the line of the kernel at the end, or chains the stack of when the
     operation was written.
@@ -69,7 +78,8 @@ def learners_line(error: BaseException) -> str | None:
 
 def _learners(frame: traceback.FrameSummary) -> str | None:
     path = Path(frame.filename)
-    return None if any(home in path.parents for home in NOT_LEARNERS) else f"{path.name}:{frame.lineno}"
+    foreign = frame.filename.startswith(NO_FILES) or not NOT_LEARNERS.isdisjoint(path.parents)
+    return None if foreign else f"{path.name}:{frame.lineno}"
 
 
 def _error(text: str, found: Refusal, where: str | None, calls: Sequence[KernelCall]) -> CompileError:
@@ -87,8 +97,8 @@ def _recognised(text: str) -> Refusal | None:
 
 
 def _place(text: str) -> str | None:
-    """The first place in Python code that a message names."""
-    match = PLACE.search(text)
+    """The first place in Python code that a message names, but for that of a kernel whose BlockSpec is at fault."""
+    match = PLACE.search(OF_BLOCK.sub("", text))
     return f"{match[1]}:{match[2]}" if match else None
 
 
@@ -100,10 +110,12 @@ def _over(kind: str, got: str, limit: str) -> Refusal:
     return over(kind, parsed(got), parsed(limit))
 
 
-def over(kind: str, got: int, limit: int) -> Refusal:
-    """More memory asked for than there is, of this kind."""
+def over(kind: str, got: int, limit: int, vmem: int | None = None) -> Refusal:
+    """More memory asked for than there is, of this kind; ``vmem`` is what a core has of VMEM, where it is known."""
     asked = {"got": readable(got), "limit": readable(limit)}
     match kind:
+        case "vmem" if vmem is not None and limit >= vmem:
+            message = phrase("xray.over_whole_vmem", got=readable(got), limit=readable(vmem))
         case "vmem":
             message = phrase("xray.over_vmem", **asked)
         case "smem":
@@ -153,12 +165,19 @@ RULES: tuple[Rule, ...] = (
     ),
     (
         re.compile(
-            r"rank 1 block shapes[\s\S]*?is a multiple of (\d+)[\s\S]*?Block spec for (\S+) "
+            r"rank 1 block shapes[\s\S]*?is a multiple of (\d+)[\s\S]*?tiling size \((\d+)[\s\S]*?Block spec for (\S+) "
             r"[\s\S]*?has block shape (\(.*?\)), array shape (\([\d, ]*\))"
         ),
         lambda found: Refusal(
             "block",
-            phrase("xray.bad_row", operand=found[2], block=_sizes(found[3]), array=found[4], unit=found[1]),
+            phrase(
+                "xray.bad_row",
+                operand=found[3],
+                block=_sizes(found[4]),
+                array=found[5],
+                unit=found[1],
+                least=found[2],
+            ),
         ),
     ),
     (
@@ -193,6 +212,10 @@ RULES: tuple[Rule, ...] = (
         lambda found: Refusal("dtype", phrase("xray.bad_type", dtype=_dtype(found[1]))),
     ),
     (
+        re.compile(r"^NotImplementedError: (float(?!32\b)\d+\w*)$"),
+        lambda found: Refusal("dtype", phrase("xray.bad_type", dtype=found[1])),
+    ),
+    (
         re.compile(r"failed to verify 'elementType': VectorElementTypeInterface"),
         lambda found: Refusal("dtype", phrase("xray.no_such_type")),
     ),
@@ -211,6 +234,35 @@ RULES: tuple[Rule, ...] = (
     (
         re.compile(r"kernel function in the pallas_call (\S+) at \S+ captures constants \[(.*)\]\."),
         lambda found: Refusal("operation", phrase("xray.captured", kernel=found[1], arrays=found[2])),
+    ),
+    (
+        re.compile(r"Loads are only allowed on VMEM and SMEM references"),
+        lambda found: Refusal("operation", phrase("xray.far_load")),
+    ),
+    (
+        re.compile(r"Can only (?:load|store) scalars (?:from|to) SMEM"),
+        lambda found: Refusal("operation", phrase("xray.scalar_memory")),
+    ),
+    (
+        re.compile(r"DMA source and target shape mismatch[\s\S]*?: \(memref<([\dx]+)x\w+[^>]*>>?, memref<([\dx]+)x"),
+        lambda found: Refusal("operation", phrase("xray.odd_copy", source=found[1], target=found[2])),
+    ),
+    (
+        re.compile(r"Out of bound slice: start=(\d+), (?:size=(\d+), stride=\d+, )?dim=(\d+)"),
+        lambda found: Refusal(
+            "operation",
+            phrase("xray.outside", start=found[1], last=int(found[1]) + int(found[2] or 1) - 1, size=found[3]),
+        ),
+    ),
+    (
+        re.compile(
+            r"Index map function (?:\S+ )+?at \S+ for (\S+) must return (\d+) values to match block_shape=(\(.*?\))\. "
+            r"Currently returning (\d+) values"
+        ),
+        lambda found: Refusal(
+            "block",
+            phrase("xray.odd_index", operand=found[1], wanted=found[2], block=_sizes(found[3]), got=found[4]),
+        ),
     ),
     (
         re.compile(r"Iteration bounds are too large: (\([\d, ]*\))"),

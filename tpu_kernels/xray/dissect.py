@@ -4,6 +4,8 @@ from collections import Counter
 from collections.abc import Sequence
 
 from tpu_kernels.xray import allocations, estimate, hlo, hlo_products, kernel_dump, matching, mxu, static_profile
+from tpu_kernels.xray.bins import bins
+from tpu_kernels.xray.collectives import exchanges
 from tpu_kernels.xray.compiler import Compilation
 from tpu_kernels.xray.errors import DumpError
 from tpu_kernels.xray.hlo import Module, Operation
@@ -12,6 +14,7 @@ from tpu_kernels.xray.kernel_call import KernelCall
 from tpu_kernels.xray.kernel_dump import KernelDump
 from tpu_kernels.xray.record import MODELLED, SIMULATED, Cycles, Kernel, Move
 from tpu_kernels.xray.regions import loops, regions, share
+from tpu_kernels.xray.step import step
 from tpu_kernels.xray.targets import Target
 from tpu_kernels.xray.utilisation import UNITS
 
@@ -22,12 +25,14 @@ SEMAPHORE = 4  # bytes
 
 
 def kernels(compilation: Compilation, calls: Sequence[KernelCall], target: Target, reason: str) -> tuple[Kernel, ...]:
-    """Every kernel of the program, in the order in which they run. ``reason``: why nothing was simulated, or empty.
+    """Every kernel of the program but its collectives, in the order in which they run.
+
+    ``reason`` says why nothing was simulated; it is empty when something was.
 
     Raises :class:`DumpError` when a dump is not understood, or a check fails.
     """
     module = hlo.parse(compilation.hlo)
-    dumps = kernel_dump.read(compilation.dumps, target)
+    dumps = kernel_dump.read(compilation.dumps, target, exchanges(module))
     printed = [path.read_text(encoding="utf-8") for path in sorted(compilation.dumps.glob("*-TLP-hlo.txt"))]
     bodies = {name: body for text in printed for name, body in hlo.bodies(text).items()}
     found = matching.dumps_of(module, dumps, bodies)
@@ -76,6 +81,7 @@ def _kernel(
     held = estimate.bounds(dump, moved, target)
     executions = dump.replay.executions
     counts = [mxu.given(dump.bundles, core.executions) for core in dump.cores if core.executions is not None]
+    looped = loops(dump.replay, target.delay_slots)
     known = executions is not None and len(counts) == len(dump.cores)
     if simulated is None:
         cycles = Cycles(estimate.modelled(dump, held, moved, target), MODELLED, reason)
@@ -95,7 +101,9 @@ def _kernel(
         executed=None if executions is None else sum(executions),
         use=None if executions is None else share(range(len(executions)), executions, dump.used),
         regions=() if executions is None else regions(dump.bundles, executions, dump.used),
-        loops=loops(dump.replay, target.delay_slots),
+        loops=looped,
+        profile=bins(0, len(dump.bundles) - 1, executions, dump.used),
+        step=step(dump, looped),
         mxu_operations=dict(sum(map(Counter, counts), Counter())) if known else None,
         mxu_flops=sum(mxu.flops(one, target) for one in counts) if known else None,
         mxu_cycles=sum(mxu.cycles(one, target) for one in counts) / target.cores if known else None,

@@ -10,6 +10,10 @@ class XrayError(RuntimeError):
         super().__init__(message)
         self.original = original
 
+    def _render_traceback_(self) -> list[str]:
+        """What a notebook shows: the message is for the learner, and a traceback through here would bury it."""
+        return [f"{type(self).__name__}: {self}"]
+
 
 class MissingCompilerError(XrayError):
     """libtpu, the compiler, is not installed."""
@@ -21,6 +25,10 @@ class UnknownTargetError(XrayError, ValueError):
 
 class ProgramError(XrayError):
     """What was given is no program that can be compiled for a TPU."""
+
+
+class FlagError(XrayError, ValueError):
+    """What was given as an option for the compiler is not written as one."""
 
 
 class CompileError(XrayError):

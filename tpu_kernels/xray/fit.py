@@ -22,6 +22,6 @@ def require(calls: Sequence[KernelCall], target: Target) -> None:
         moving = sum(window.buffers * window.block_bytes for window in windows if window.array_bytes > target.vmem)
         for needed, most in ((least + call.scratch_bytes, target.vmem), (moving + call.scratch_bytes, limit)):
             if needed > most:
-                found = over("vmem", needed, most)
+                found = over("vmem", needed, most, target.vmem)
                 message = phrase("xray.at", where=call.where, message=found.message) if call.where else found.message
                 raise CompileError(message, "", "vmem", got=needed, limit=most, where=call.where or None)

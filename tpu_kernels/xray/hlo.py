@@ -33,13 +33,14 @@ NEAR = ("S(1)", "S(3)")  # the second is where slices of an array come in
 class Array:
     """One array of a shape: ``bf16[1024,512]`` with its layout.
 
-    ``bytes`` are as stored, padded to its tiles. ``near`` is true for an array that XLA keeps in the memory nearer than
-    HBM that it manages: VMEM, or CMEM where there is one.
+    ``bytes`` are as stored, padded to its tiles, ``unpadded`` as they would be without. ``near`` is true for an array
+    that XLA keeps in the memory nearer than HBM that it manages: VMEM, or CMEM where there is one.
     """
 
     dtype: str
     dimensions: tuple[int, ...]
     bytes: int
+    unpadded: int
     near: bool
 
 
@@ -95,7 +96,7 @@ class Module:
 
     def inside(self, operation: Operation) -> Iterator[Operation]:
         """The operations that a fusion is made of, those of fusions within it too."""
-        for name in _called(operation):
+        for name in called(operation):
             for one in self.computations.get(name, ()):
                 yield one
                 yield from self.inside(one)
@@ -129,13 +130,13 @@ class Module:
             if one.opcode == "while":
                 trips = self._trips(one)
                 inner = None if trips is None or times is None else times * trips
-            elif one.opcode in {"call", "async-start"}:
+            elif one.opcode in {"call", "async-start", "call-start"}:
                 inner = times
             elif one.opcode == "conditional":
                 inner = None
             else:
                 continue
-            for name in _called(one):
+            for name in called(one):
                 self._count(name, inner, found)
 
     def _trips(self, loop: Operation) -> int | None:
@@ -149,12 +150,10 @@ class Module:
         if test is None or "direction=LT" not in test.attributes or len(test.operands) != 2:
             return None
         counter, bound = (condition.get(name) for name in test.operands)
-        index = INDEX.search(counter.attributes) if counter and counter.opcode == "get-tuple-element" else None
-        end = _constant(bound, condition)
+        at, end = _element(counter, condition), _constant(bound, condition)
         turned = next((one for one in body.values() if one.root and one.opcode == "tuple"), None)
-        if index is None or end is None or turned is None:
+        if at is None or end is None or turned is None:
             return None
-        at = int(index[1])
         step = _step(body.get(turned.operands[at]), body, at)
         start = self._start(loop, at)
         return None if step is None or start is None or step <= 0 else max(0, -(-(end - start) // step))
@@ -208,31 +207,42 @@ def _operation(line: str) -> Operation:
     return Operation(name, shape, opcode, tuple(NAME.findall(given)), given, line[end:], bool(root))
 
 
-def _called(operation: Operation) -> list[str]:
-    return [
-        name.lstrip("%") for group in CALLED.findall(operation.attributes) for name in group.strip("{}").split(", ")
-    ]
+def called(operation: Operation) -> list[str]:
+    """The computations that an operation names: the body of a loop, the program of a fusion, what a sum adds by."""
+    groups = CALLED.findall(operation.attributes)
+    return [name.lstrip("%") for group in groups for name in group.strip("{}").split(", ")]
+
+
+def _copied(operation: Operation | None, named: Mapping[str, Operation]) -> Operation | None:
+    """What an operation is a copy of, however many times over; itself when it is none."""
+    while operation and operation.opcode in {"copy", "bitcast"} and operation.operands:
+        operation = named.get(operation.operands[0])
+    return operation
 
 
 def _constant(operation: Operation | None, named: Mapping[str, Operation]) -> int | None:
-    """The whole number that an operation is, through copies."""
-    while operation and operation.opcode in {"copy", "bitcast"} and operation.operands:
-        operation = named.get(operation.operands[0])
-    if operation and operation.opcode == "constant" and re.fullmatch(r"-?\d+", operation.literal):
-        return int(operation.literal)
-    return None
+    """The whole number that an operation is."""
+    found = _copied(operation, named)
+    whole = found and found.opcode == "constant" and re.fullmatch(r"-?\d+", found.literal)
+    return int(found.literal) if found and whole else None
+
+
+def _element(operation: Operation | None, named: Mapping[str, Operation]) -> int | None:
+    """Which element of a loop's state, not of any other tuple, an operation is."""
+    found = _copied(operation, named)
+    if found is None or found.opcode != "get-tuple-element":
+        return None
+    state, index = named.get(found.operands[0]), INDEX.search(found.attributes)
+    return int(index[1]) if index and state and state.opcode == "parameter" else None
 
 
 def _step(operation: Operation | None, body: Mapping[str, Operation], at: int) -> int | None:
     """What a loop adds to its counter, ``element at of the state + constant``."""
-    if operation is None or operation.opcode != "add":
+    added = _copied(operation, body)
+    if added is None or added.opcode != "add":
         return None
-    state = [body.get(name) for name in operation.operands]
-    for counter, added in (state, state[::-1]):
-        index = INDEX.search(counter.attributes) if counter and counter.opcode == "get-tuple-element" else None
-        if index and int(index[1]) == at:
-            return _constant(added, body)
-    return None
+    state = [body.get(name) for name in added.operands]
+    return next((_constant(by, body) for of, by in (state, state[::-1]) if _element(of, body) == at), None)
 
 
 def _array(dtype: str, dimensions: str, order: str, layout: str) -> Array:
@@ -244,7 +254,8 @@ def _array(dtype: str, dimensions: str, order: str, layout: str) -> Array:
         for axis, side in zip(minor, reversed([int(side) for side in tile[1].split(",")]), strict=False):
             padded[axis] = -(-padded[axis] // side) * side
     bits = BITS.get(dtype) or int((re.search(r"\d+", dtype) or ["8"])[0])
-    return Array(dtype, tuple(sizes), math.prod(padded) * bits // 8, any(space in layout for space in NEAR))
+    stored, unpadded = (math.prod(sides) * bits // 8 for sides in (padded, sizes))
+    return Array(dtype, tuple(sizes), stored, unpadded, any(space in layout for space in NEAR))
 
 
 def _places(text: str) -> dict[int, str]:

@@ -2,7 +2,7 @@
 
 import re
 from collections import defaultdict
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -23,6 +23,8 @@ SCHEDULE = "schedule-analysis_final_bundles"
 ALLOCATIONS = "pre-finalize-registers-and-allocations"
 SCHEDULED = re.compile(r"total scheduled bundles: +(\d+)")
 BOUNDS = re.compile(r"^iteration_bounds: \((\d+(?:, \d+)*),?\)", re.MULTILINE)
+
+DATA = 2**31 - 1  # written for a bound that is data
 
 STAGE = re.compile(r"iteration index, stage = (\d+)")
 
@@ -58,15 +60,15 @@ class KernelDump:
         return sum(2 * one >= max(executed) for one in executed)
 
 
-def read(folder: Path, target: Target) -> Mapping[str, KernelDump]:
-    """Every kernel in a folder of dumps, by name.
+def read(folder: Path, target: Target, without: Collection[str] = ()) -> Mapping[str, KernelDump]:
+    """Every kernel in a folder of dumps, by name, except those that are not wanted.
 
     Raises :class:`DumpError` when a file is missing or not understood.
     """
     newest: dict[tuple[str, str], tuple[int, Path]] = {}
     for path in folder.iterdir():
         match = FILE.fullmatch(path.name)
-        if match and not NOT_KERNELS.fullmatch(match[2]):
+        if match and not NOT_KERNELS.fullmatch(match[2]) and match[2] not in without:
             key, stamped = (match[2], match[3]), (int(match[1]), path)
             newest[key] = max(newest.get(key, stamped), stamped)
     files: dict[str, dict[str, Path]] = defaultdict(dict)
@@ -91,7 +93,6 @@ def _read(name: str, files: Mapping[str, Path], target: Target) -> KernelDump | 
     program = bundles.parse(texts[BUNDLES])
     started = copies.copies(program)
     cores = target.cores if scalar.CORE in texts[BUNDLES] else 1
-    grids = {tuple(map(int, found.split(", "))) for found in BOUNDS.findall(texts[BUNDLES])}
     return KernelDump(
         name=name,
         bundles=program,
@@ -100,6 +101,13 @@ def _read(name: str, files: Mapping[str, Path], target: Target) -> KernelDump | 
         allocations=allocations.parse(texts[ALLOCATIONS]),
         copies=started,
         cores=tuple(replay(program, started, target.delay_slots, core) for core in range(cores)),
-        grid=grids.pop() if len(grids) == 1 else None,
+        grid=grid(texts[BUNDLES]),
         last_stage=max(map(int, STAGE.findall(texts[BUNDLES])), default=0),
     )
+
+
+def grid(text: str) -> tuple[int, ...] | None:
+    """The grid of one core that bundles name; ``None`` when they name none or several, or a bound of it is data."""
+    named = {tuple(map(int, found.split(", "))) for found in BOUNDS.findall(text)}
+    found = named.pop() if len(named) == 1 else ()
+    return found if found and DATA not in found else None

@@ -85,7 +85,7 @@ def _inside(
             taken = None if index is None or times is None else times * (index.astype(np.int64) == number)
             yield branch, inner, taken
         return
-    bodies = [body for value in params.values() for body in _jaxprs(value)]
+    bodies = [body for value in params.values() for body in jaxprs(value)]
     given = [scalars[atom] for atom in equation.invars]
     for body in bodies:
         arguments: list[Values] = [None] * len(body.jaxpr.invars)
@@ -93,21 +93,22 @@ def _inside(
             arguments[: len(given)] = given
         elif name == "scan":
             arguments[: params["num_consts"]] = given[: params["num_consts"]]
-        once = name in CALLS or name == "run_scoped"
+        once = name in CALLS or name in {"run_scoped", "shard_map"}
         if name == "scan" and times is not None:
             yield body, arguments, times * params["length"]
         else:
             yield body, arguments, times if once else None
 
 
-def _jaxprs(value: Any) -> Iterator[ClosedJaxpr]:
+def jaxprs(value: Any) -> Iterator[ClosedJaxpr]:
+    """The jaxprs in a parameter of an equation."""
     if isinstance(value, ClosedJaxpr):
         yield value
     elif isinstance(value, Jaxpr):
         yield ClosedJaxpr(value, [None] * len(value.constvars))
     elif isinstance(value, tuple | list):
         for one in value:
-            yield from _jaxprs(one)
+            yield from jaxprs(one)
 
 
 def _dot(equation: JaxprEqn) -> tuple[int, int, int, int]:

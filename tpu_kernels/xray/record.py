@@ -9,10 +9,13 @@ import dataclasses
 import math
 import types
 from dataclasses import dataclass
+from functools import cache
 from typing import Any, TypeVar, Union, get_args, get_origin, get_type_hints
 
 from tpu_kernels.xray.allocations import Allocation
+from tpu_kernels.xray.bins import Bin
 from tpu_kernels.xray.regions import Loop, Region
+from tpu_kernels.xray.step import Step
 
 SCHEMA = 1
 
@@ -26,8 +29,9 @@ Record = TypeVar("Record")
 class Cycles:
     """``value`` cycles, ``label`` says who found them; ``reason`` what there is to know about that.
 
-    It says why they are not simulated (``"chip"``, ``"libtpu"``, ``"asked"``, ``"steps"``, ``"time"``, ``"memory"``,
-    ``"died"``, ``"unknown"``), or ``"data"`` when the simulator had to suppose which way data would send the program.
+    It says why they are not simulated (``"chip"``, ``"libtpu"``, ``"asked"``, ``"devices"``, ``"steps"``, ``"time"``,
+    ``"memory"``, ``"killed"``, ``"died"``, ``"unknown"``), or ``"data"`` when the simulator had to suppose which way
+    data would send the program.
     """
 
     value: int | None
@@ -64,7 +68,7 @@ class Kernel:
     ``mxu_operations`` are given to the matrix units, by type; ``mxu_flops`` is what they stand for, ``mxu_cycles`` what
     they take all units of the device at the published rate. ``spilled`` and ``filled`` count the instructions in the
     code that move registers to memory and back. ``bounds`` are in falling order; ``checks`` names what was compared,
-    and agreed.
+    and agreed. ``profile`` is the whole program in order, ``step`` one trip through the loop that takes most of it.
     """
 
     name: str
@@ -81,6 +85,8 @@ class Kernel:
     use: dict[str, float] | None
     regions: tuple[Region, ...]
     loops: tuple[Loop, ...]
+    profile: tuple[Bin, ...]
+    step: Step | None
     mxu_operations: dict[str, int] | None
     mxu_flops: int | None
     mxu_cycles: float | None
@@ -98,6 +104,16 @@ class Kernel:
     def steps(self) -> int | None:
         """Of the grid, on one core."""
         return None if self.grid is None else math.prod(self.grid)
+
+    @property
+    def bundles_per_step(self) -> int | None:
+        """Executed in one step of the grid, on average."""
+        return None if self.executed is None or not self.steps else round(self.executed / self.steps)
+
+    @property
+    def mxu_held(self) -> float | None:
+        """The share of the cycles that the multiplications take at the published rate."""
+        return None if self.mxu_cycles is None or not self.cycles.value else self.mxu_cycles / self.cycles.value
 
     def hbm(self, direction: str) -> int | None:
         """Bytes ``"read"`` from HBM or have ``"written"`` to it; ``None`` when a copy is not known."""
@@ -141,14 +157,20 @@ def decode(kind: Any, value: Any) -> Any:
     if origin is dict and isinstance(value, dict):
         return {key: decode(get_args(kind)[1], one) for key, one in value.items()}
     if dataclasses.is_dataclass(kind) and isinstance(value, dict):
-        hints = get_type_hints(kind)
+        made: Any = kind
+        hints = _hints(made)
         names = {field.name for field in dataclasses.fields(kind)}
         if set(value) != names:
             raise TypeError(f"{kind}: expected {sorted(names)}, got {sorted(value)}")
-        made: Any = kind
         return made(**{name: decode(hints[name], value[name]) for name in names})
     if kind is float and type(value) is int:
         return float(value)
     if not isinstance(kind, type) or type(value) is not kind:
         raise TypeError(f"expected {kind}, got {value!r}")
     return value
+
+
+@cache
+def _hints(kind: type) -> dict[str, Any]:
+    """Of the fields of a record; kept, since finding them takes longer than reading a report."""
+    return get_type_hints(kind)

@@ -4,6 +4,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from tpu_kernels.xray.collectives import Collective
 from tpu_kernels.xray.record import MODELLED, SCHEMA, SIMULATED, Cycles, Kernel, Move, decode, encode
 
 
@@ -11,11 +12,14 @@ from tpu_kernels.xray.record import MODELLED, SCHEMA, SIMULATED, Cycles, Kernel,
 class Report:
     """One program, compiled for one generation.
 
-    ``cycles`` and ``seconds`` are of one run of all kernels, one after the other; what XLA moves beside them
-    (``moves``) is not in them. ``flops`` are those of products of matrices. ``of_peak`` compares the time with that of
-    these products at the published rate of their type, ``of_roofline`` also with the time that kernels need to read
-    the arguments from HBM and write the results there, once, at the published bandwidth. ``memory`` is in bytes of HBM,
-    as the compiler has it. ``None`` is "not known".
+    A program for many devices is the same on each of them, and all figures are of one device: ``mesh`` has the sizes of
+    the axes that it is spread over, ``devices`` and ``chips`` are how many take part. ``cycles`` and ``seconds`` are of
+    one run of all kernels, one after the other; what XLA moves beside them (``moves``) and what devices send each other
+    (``collectives``) is not in them. ``flops`` are those of products of matrices. ``of_peak`` compares the time with
+    that of these products at the published rate of their type, ``of_roofline`` also with the time that it takes
+    to read the arguments from HBM and write the results there, once, at the published bandwidth; neither is known when
+    the cycles are fewer than that, since they leave something out then. ``memory`` is in bytes of
+    HBM, as the compiler has it, ``hbm`` what the device has. ``None`` is "not known".
     """
 
     schema: int
@@ -23,6 +27,9 @@ class Report:
     chip: str
     topology: str
     device_kind: str
+    mesh: dict[str, int]
+    devices: int
+    chips: int
     versions: dict[str, str]
     flags: tuple[str, ...]
     clock: float
@@ -32,8 +39,18 @@ class Report:
     of_peak: float | None
     of_roofline: float | None
     memory: dict[str, int]
+    hbm: int
     kernels: tuple[Kernel, ...]
     moves: tuple[Move, ...]
+    collectives: tuple[Collective, ...]
+
+    @property
+    def hbm_used(self) -> int | None:
+        """Bytes of HBM that the program takes on a device; ``None`` when the compiler does not say."""
+        taken = ("argument", "output", "temp", "generated_code")
+        if not {*taken, "alias"} <= set(self.memory):
+            return None
+        return sum(self.memory[name] for name in taken) - self.memory["alias"]
 
     @property
     def hbm_read(self) -> int | None:
@@ -72,8 +89,25 @@ class Report:
 
         return text(self)
 
+    def html(self) -> str:
+        """A page that stands by itself, in the language in force: no request, no script."""
+        from tpu_kernels.xray.markup import contents
+        from tpu_kernels.xray.page import page
+        from tpu_kernels.xray.words import title
+
+        return page(title(self), contents(self))
+
     def __str__(self) -> str:
         return self.text()
+
+    def _repr_html_(self) -> str:
+        from tpu_kernels.xray.markup import markup
+
+        return markup(self)
+
+    def _repr_pretty_(self, printer: Any, cycle: bool) -> None:
+        """What IPython shows in a terminal."""
+        printer.text(self.text())
 
 
 def total(kernels: Sequence[Kernel]) -> Cycles:

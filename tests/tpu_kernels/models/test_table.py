@@ -48,6 +48,29 @@ def test_the_markup_names_headers_and_caption() -> None:
     assert page.tags[0][1]["tabindex"] == "0"  # a scrolling region must be reachable by keyboard
 
 
+def test_the_caption_stays_while_its_table_scrolls() -> None:
+    tags = Reader(TABLE._repr_html_()).tags
+    inside = tags[[tag for tag, _ in tags].index("caption") + 1]
+    assert inside[0] == "span"
+    assert {"position:sticky", "left:0", "max-width:100cqw"} <= set((inside[1]["style"] or "").split(";"))
+    assert "container-type:inline-size" in (tags[0][1]["style"] or "")
+
+
+def test_a_heading_breaks_behind_a_slash_and_nothing_is_added_to_it() -> None:
+    table = Table("", ["a", "<b>/c"], [])
+    page = Reader(table._repr_html_())
+    assert [tag for tag, _ in page.tags].count("wbr") == 1
+    assert "".join(page.texts) == "a<b>/c"
+    assert "<b>/c" in repr(table)
+
+
+def test_the_heading_of_numbers_stands_over_them() -> None:
+    page = Reader(TABLE._repr_html_())
+    assert [attributes.get("style") for tag, attributes in page.tags if tag == "th"][:2] == [None, "text-align:right"]
+    mixed = Table("", ["a", "b"], [[TableCell("x"), TableCell("1", numeric=True)], [TableCell("y"), TableCell("z")]])
+    assert "style" not in [attributes for tag, attributes in Reader(mixed._repr_html_()).tags if tag == "th"][1]
+
+
 def test_everything_is_escaped() -> None:
     markup = TABLE._repr_html_()
     page = Reader(markup)

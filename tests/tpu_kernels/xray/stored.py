@@ -3,6 +3,7 @@
 import gzip
 import json
 import re
+import tempfile
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -11,7 +12,10 @@ from tests.tpu_kernels.xray import kernels
 from tpu_kernels.xray import kernel_dump, targets
 from tpu_kernels.xray.compile_process import DUMPS, HLO, PROFILES
 from tpu_kernels.xray.compiler import Compilation, Ending
+from tpu_kernels.xray.examine import made
+from tpu_kernels.xray.kernel_dump import KernelDump
 from tpu_kernels.xray.program import Program, lower
+from tpu_kernels.xray.report import Report
 
 FOLDER = Path(__file__).with_name("dumps")
 READ = re.compile(
@@ -64,3 +68,23 @@ def program(name: str) -> Program:
     case, _, chip = name.rpartition("-")
     function, specs = kernels.CASES[case]
     return lower(function, specs, targets.target(chip))
+
+
+@cache
+def dumps(name: str) -> dict[str, KernelDump]:
+    """The kernels of a stored compilation, as they are read."""
+    with tempfile.TemporaryDirectory() as folder:
+        result = unpack(entry(name), Path(folder) / name)
+        return dict(kernel_dump.read(result.dumps, targets.target(name.rpartition("-")[2])))
+
+
+@cache
+def report(name: str) -> Report:
+    """The report of a stored compilation."""
+    found = entry(name)
+    target = targets.target(name.rpartition("-")[2])
+    versions = {"jax": "0.10.2", "jaxlib": "0.10.2", "libtpu": found["libtpu"]}
+    reason = "" if target.simulates(found["libtpu"]) else "chip"
+    with tempfile.TemporaryDirectory() as folder:
+        result = unpack(found, Path(folder) / name)
+        return made(result, program(name), target, target.topology, versions, (), reason)

@@ -57,7 +57,18 @@ def test_a_damaged_entry_is_not_used(tmp_path: Path) -> None:
     kept = Cache(tmp_path)
     kept.put("a", VALUE)
     whole = entry(tmp_path).read_bytes()
-    for damaged in (b"", whole[:20], whole[:-9], b"no gzip", gzip.compress(b"no json"), gzip.compress(b"[]")):
+    torn = whole[:40] + b"\xff" * 40 + whole[80:]
+    deep = gzip.compress(b"[" * 200_000)
+    for damaged in (
+        b"",
+        whole[:20],
+        whole[:-9],
+        torn,
+        deep,
+        b"no gzip",
+        gzip.compress(b"no json"),
+        gzip.compress(b"[]"),
+    ):
         entry(tmp_path).write_bytes(damaged)
         assert kept.get("a") is None
 
@@ -71,6 +82,25 @@ def test_an_entry_that_was_changed_or_renamed_is_not_used(tmp_path: Path) -> Non
     entry(tmp_path, "c").write_bytes(entry(tmp_path).read_bytes())
     assert kept.get("b") is None
     assert kept.get("c") is None
+
+
+def test_an_entry_that_unpacks_without_end_is_not_used(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    kept = Cache(tmp_path)
+    kept.put("a", VALUE)
+    monkeypatch.setattr(cache, "MOST_BYTES", 20)
+    assert kept.get("a") is None
+
+
+def test_a_user_without_a_home_keeps_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
+    def homeless() -> Path:
+        raise RuntimeError("no home")
+
+    for name in ("SISTOLICA_CACHE", "XDG_CACHE_HOME"):
+        monkeypatch.delenv(name, raising=False)
+    monkeypatch.setattr(Path, "home", homeless)
+    kept = Cache()
+    kept.put("a", VALUE)
+    assert kept.get("a") is None
 
 
 def test_no_folder_to_write_in_is_no_fault(tmp_path: Path) -> None:

@@ -1,20 +1,26 @@
 """The compiler's process: its limits hold, what is around it does not matter, and nothing is left of it."""
 
+import json
+import math
 import os
+import shutil
 import signal
 import subprocess
 import sys
 import tempfile
 import threading
 import time
+from collections import namedtuple
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
 
 from tests.tpu_kernels.xray import kernels, stored
-from tpu_kernels.xray import targets
+from tpu_kernels.xray import targets, xray
+from tpu_kernels.xray.compile_process import REQUEST
 from tpu_kernels.xray.compiler import Compilation, Ending, compilation
+from tpu_kernels.xray.errors import LimitError
 from tpu_kernels.xray.libtpu import Libtpu
 from tpu_kernels.xray.program import lower
 
@@ -75,6 +81,31 @@ def test_memory_is_limited(compiler: Libtpu) -> None:
     assert compiled(code("elementwise"), compiler, memory=GIB // 8).ending is Ending.OUT_OF_MEMORY
 
 
+def test_an_unknown_flag_is_named(compiler: Libtpu) -> None:
+    function, specs = kernels.CASES["elementwise"]
+    with pytest.raises(LimitError, match="opción --no_such_flag"):
+        xray(function, *specs, simulate=False, flags=["--no_such_flag"])
+
+
+def test_time_without_an_end_is_no_fault(compiler: Libtpu) -> None:
+    assert compiled(b"no program", compiler, seconds=math.inf).ending in {Ending.REFUSED, Ending.DIED}
+
+
+def test_no_room_for_what_it_writes_is_told(compiler: Libtpu, monkeypatch: pytest.MonkeyPatch) -> None:
+    full = namedtuple("Usage", "free")(0)
+    monkeypatch.setattr(shutil, "disk_usage", lambda _: full)
+    assert compiled(b"no program", compiler).ending is Ending.NO_ROOM
+
+
+def test_a_process_whose_parent_is_gone_compiles_nothing(tmp_path: Path) -> None:
+    request = {"memory_bytes": 8 * GIB, "seconds": 100, "parent": 1}
+    (tmp_path / REQUEST).write_text(json.dumps(request), encoding="utf-8")
+    command = [sys.executable, "-m", "tpu_kernels.xray.compile_process", str(tmp_path)]
+    orphan = subprocess.run(command, cwd=stored.FOLDER.parents[3], capture_output=True, text=True, check=False)
+    assert orphan.returncode == 1 and "is gone" in orphan.stderr
+    assert [path.name for path in tmp_path.iterdir() if path.is_file()] == [REQUEST]
+
+
 def processes(folder: Path) -> list[int]:
     """Those that were started for something in this folder."""
     found = []
@@ -118,8 +149,11 @@ def test_one_that_is_killed_halfway_takes_its_compiler_along_and_does_not_distur
     assert compiled(code("elementwise"), compiler).ending is Ending.COMPILED
 
 
+@pytest.mark.parametrize(
+    ("ended_by", "ending"), [(signal.SIGTERM, Ending.STOPPED), (signal.SIGKILL, Ending.KILLED)], ids=["term", "kill"]
+)
 def test_two_at_once_do_not_disturb_each_other_and_one_may_be_stopped(
-    compiler: Libtpu, own_temporary_folder: Path
+    compiler: Libtpu, own_temporary_folder: Path, ended_by: signal.Signals, ending: Ending
 ) -> None:
     programs = {case: code(case) for case in ("ragged", "matmul")}
     endings: dict[str, Ending] = {}
@@ -134,8 +168,8 @@ def test_two_at_once_do_not_disturb_each_other_and_one_may_be_stopped(
     second = threading.Thread(target=run, args=("matmul",))
     second.start()
     wait_for(lambda: len(processes(own_temporary_folder)) == 2)
-    os.kill(stopped, signal.SIGTERM)
+    os.kill(stopped, ended_by)
     first.join()
     second.join()
-    assert endings == {"ragged": Ending.STOPPED, "matmul": Ending.COMPILED}
+    assert endings == {"ragged": ending, "matmul": Ending.COMPILED}
     assert processes(own_temporary_folder) == []

@@ -3,6 +3,7 @@
 The kernels are refused for real: by jax's own lowering in the first tests, by the compiler in the last ones.
 """
 
+import fractions
 from collections.abc import Callable
 from typing import Any
 
@@ -16,7 +17,7 @@ from jax.experimental.pallas import tpu as pltpu
 from tests.tpu_kernels.xray import kernels
 from tpu_kernels import messages
 from tpu_kernels.xray import targets, xray
-from tpu_kernels.xray.compiler_errors import refused
+from tpu_kernels.xray.compiler_errors import learners_line, refused
 from tpu_kernels.xray.errors import CompileError
 from tpu_kernels.xray.libtpu import Libtpu
 from tpu_kernels.xray.program import lower
@@ -44,6 +45,26 @@ def scratch(what: Any) -> kernels.Program:
     return kernel(lambda x: x, F32, scratch_shapes=[what])
 
 
+def whole(body: Callable[..., None], space: Any, *scratched: Any, out: Spec = F32) -> kernels.Program:
+    """A kernel whose operand, 64 rows, stays in ``space``."""
+    place = pl.BlockSpec(memory_space=space)
+    call = pl.pallas_call(body, out_shape=out, in_specs=[place], scratch_shapes=scratched)
+    return call, (Spec((64, 128), jnp.float32),)
+
+
+def copied(start: int, rows: int) -> kernels.Program:
+    """A kernel that copies this slice of its operand to 8 rows in VMEM."""
+
+    def body(x_ref: Any, o_ref: Any, rows_ref: Any, arrived: Any) -> None:
+        pltpu.make_async_copy(x_ref.at[pl.ds(start, rows)], rows_ref, arrived).start()
+
+    return whole(body, pl.ANY, pltpu.VMEM((8, 128), jnp.float32), pltpu.SemaphoreType.DMA)
+
+
+def stored_as_read(x_ref: Any, o_ref: Any) -> None:
+    o_ref[...] = x_ref[:8]
+
+
 def in_blocks(block: tuple[int, ...], array: tuple[int, ...], **ask: Any) -> kernels.Program:
     spec = pl.BlockSpec(block, lambda *indices: indices)
     shape = Spec(array, jnp.float32)
@@ -57,19 +78,34 @@ BY_JAX: dict[str, tuple[kernels.Program, str, str]] = {
         "block",
         r"\(7, 100\) de args\[0\].*8 y 128.*\(70, 1000\)",
     ),
-    "a row that is none": (in_blocks((100,), (1000,)), "block", r"\(100,\) de args\[0\].*1024.*\(1000,\)"),
+    "a row that is none": (in_blocks((100,), (1000,)), "block", r"\(100,\) de args\[0\].*1024.*desde 128,.*\(1000,\)"),
     "a dimension too few": (in_blocks((8,), (64, 128)), "block", r"\(8,\) de args\[0\].*\(64, 128\)"),
-    "narrow sums": (product(jnp.bfloat16, jnp.bfloat16), "dtype", r"32 bits.*preferred_element_type"),
+    "narrow sums": (product(jnp.bfloat16, jnp.bfloat16), "dtype", r"32 bits.*preferred_element_type.*jnp\.int32"),
+    "a product of float16": (product(jnp.float16, jnp.float16), "dtype", "no carga float16"),
     "complex numbers": (
         kernel(lambda x: x, Spec((8, 128), "complex64"), out=Spec((8, 128), "complex64")),
         "dtype",
         "complejos",
     ),
     "an operation that Pallas lacks": (kernel(jnp.sort, F32), "operation", "no sabe hacer sort"),
+    "an index map that returns too little": (
+        kernel(
+            lambda x: x,
+            Spec((64, 128), jnp.float32),
+            grid=(8,),
+            in_specs=[pl.BlockSpec((8, 128), lambda i: (i,))],
+        ),
+        "block",
+        r"args\[0\] devuelve 1 valores y el bloque \(8, 128\) pide 2",
+    ),
+    "an operand left in HBM": (whole(stored_as_read, pl.ANY), "operation", "sigue en la HBM"),
+    "a vector from SMEM": (whole(stored_as_read, pltpu.SMEM), "operation", "de la SMEM solo se leen"),
+    "a copy between two shapes": (copied(0, 16), "operation", "trozo de forma 16x128 a otro de forma 8x128"),
+    "a copy from beyond the end": (copied(60, 8), "operation", "va de 60 a 67 en una dimensión de tamaño 64"),
     "semantics for other axes": (
         in_blocks((8, 128), (64, 128), compiler_params=pltpu.CompilerParams(dimension_semantics=("parallel",) * 3)),
         "grid",
-        r"3 entradas y la malla 2 ejes",
+        r"3 entradas y la grid, 2 ejes",
     ),
 }
 
@@ -85,12 +121,43 @@ def test_jax_refuses_it_and_the_learner_reads_why(case: str) -> None:
         assert (caught.value.where or "").startswith("test_compiler_errors.py:")
 
 
+@pytest.mark.parametrize("case", ["a tile that is none", "a row that is none", "a dimension too few"])
+@pytest.mark.parametrize("times", [1, 2])
+def test_a_block_at_fault_is_where_the_pallas_call_is(case: str, times: int) -> None:
+    """Also with several kernels, of which any may be the one."""
+    (function, specs), _, _ = BY_JAX[case]
+
+    def program(x: Any) -> Any:
+        for _ in range(times):
+            x = function(x)
+        return x
+
+    with pytest.raises(CompileError) as caught:
+        lower(program, specs, targets.target("v5e"))
+    called = kernel.__code__.co_firstlineno + 6
+    assert caught.value.where == f"test_compiler_errors.py:{called}"
+
+
 def test_arrays_from_outside_are_named() -> None:
     outside = np.random.default_rng(0).random((8, 128), np.float32)
     function, specs = kernel(lambda x: x + jnp.asarray(outside), F32)
     with pytest.raises(CompileError, match=r"body usa arreglos de fuera: f32\[8,128\]\. Pás") as caught:
         lower(function, specs, targets.target("v5e"))
     assert caught.value.kind == "operation"
+
+
+def test_the_place_is_in_no_library_and_in_no_code_that_python_wrote() -> None:
+    def fails() -> None:
+        exec(compile("np.zeros((2, 2)).reshape(3)", "<string>", "exec"), {"np": np})
+
+    def divides() -> None:
+        fractions.Fraction(1, 0)
+
+    for wrong in (fails, divides):
+        with pytest.raises((ValueError, ZeroDivisionError)) as caught:
+            wrong()
+        line = wrong.__code__.co_firstlineno + 1
+        assert learners_line(caught.value) == f"test_compiler_errors.py:{line}"
 
 
 BY_THE_COMPILER: dict[str, tuple[kernels.Program, str, str]] = {
@@ -186,6 +253,14 @@ def test_other_refusals_are_told_too(case: str, lang: str) -> None:
     assert (error.kind, error.got, error.limit, error.original) == (kind, got, limit, text)
     assert str(error)
     assert "{" not in str(error)
+
+
+def test_nobody_is_told_to_ask_for_more_vmem_than_there_is() -> None:
+    text = "Scoped allocation with size 384.00M and limit 128.00M exceeded scoped vmem limit by 256.00M."
+    assert "vmem_limit_bytes" in str(refused(text, vmem=256 << 20))
+    all_of_it = refused(text, vmem=128 << 20)
+    assert "vmem_limit_bytes" not in str(all_of_it)
+    assert (all_of_it.got, all_of_it.limit) == (384 << 20, 128 << 20)
 
 
 def test_types_are_named_as_jax_names_them() -> None:

@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from tests.tpu_kernels.xray import stored
-from tpu_kernels.xray import hlo, targets
+from tpu_kernels.xray import hlo, kernel_dump, targets
 from tpu_kernels.xray.dissect import kernels, moves
 from tpu_kernels.xray.record import MODELLED, SIMULATED, Kernel, Move
 
@@ -190,3 +190,13 @@ def test_memory_is_what_the_compiler_allocates(read: Read, name: str) -> None:
         assert kernel.vmem is None or sum(one.size for one in windows) <= 128 << 20
         assert kernel.semaphores >= 0
         assert all(one.size > 0 for one in kernel.allocations)
+
+
+def test_a_grid_whose_bound_is_data_is_not_known() -> None:
+    written = "iteration_bounds: ({}) \n"
+    assert kernel_dump.grid(written.format("3, 4")) == (3, 4)
+    assert kernel_dump.grid(written.format("7,")) == (7,)
+    assert kernel_dump.grid(written.format("2147483647,")) is None  # as libtpu writes a bound that it does not know
+    assert kernel_dump.grid(written.format("2147483647, 4")) is None
+    assert kernel_dump.grid(written.format("3,") + written.format("4,")) is None
+    assert kernel_dump.grid("") is None

@@ -12,7 +12,8 @@ import pytest
 
 from tests.tpu_kernels.xray import kernels
 from tpu_kernels.xray import Report, examine, targets, xray
-from tpu_kernels.xray.errors import LimitError, ProgramError, UnknownTargetError
+from tpu_kernels.xray.cache import Cache
+from tpu_kernels.xray.errors import FlagError, LimitError, ProgramError, UnknownTargetError
 from tpu_kernels.xray.libtpu import Libtpu
 
 FUNCTION, SPECS = kernels.CASES["matmul"]
@@ -38,6 +39,15 @@ def test_a_kernel_from_call_to_report_and_again_from_the_cache(
     again = xray(FUNCTION, *(jax.ShapeDtypeStruct(spec.shape, spec.dtype) for spec in SPECS))
     assert time.process_time() - began < 1
     assert again == report
+
+
+def test_an_entry_of_the_cache_that_is_no_report_is_made_again(compiler: Libtpu, own_cache: Path) -> None:
+    report = xray(FUNCTION, *SPECS, simulate=False)
+    (path,) = own_cache.iterdir()
+    kept = Cache()
+    for other in ({}, {"schema": 1}, {**report.to_dict(), "kernels": [{}]}, {**report.to_dict(), "schema": 0}):
+        kept.put(path.name.partition(".")[0], other)
+        assert xray(FUNCTION, *SPECS, simulate=False) == report
 
 
 @pytest.mark.parametrize("chip", ["v4", "v5p", "v6e", "tpu7x"])
@@ -96,6 +106,12 @@ def test_a_slice_of_another_generation_is_refused(compiler: Libtpu, topology: st
 def test_an_unknown_chip_is_refused() -> None:
     with pytest.raises(UnknownTargetError, match="v5e"):
         xray(FUNCTION, *SPECS, chip="v9")
+
+
+@pytest.mark.parametrize("flag", ["xla_tpu_x=1", "-x", ""])
+def test_a_flag_without_two_dashes_is_refused(flag: str) -> None:
+    with pytest.raises(FlagError, match=f"'{flag}' no es una opción"):
+        xray(FUNCTION, *SPECS, flags=["--x=1", flag])
 
 
 def test_what_cannot_be_traced_is_refused(compiler: Libtpu) -> None:

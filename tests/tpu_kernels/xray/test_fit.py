@@ -22,6 +22,7 @@ def test_blocks_beyond_vmem_are_refused_with_both_numbers() -> None:
     with pytest.raises(CompileError, match=r"kernels\.py:\d+: .*768.MiB de VMEM.* 128.MiB") as caught:
         fit.require(calls(whole), targets.target("v5e"))
     assert (caught.value.kind, caught.value.got, caught.value.limit) == ("vmem", 768 * MIB, 128 * MIB)
+    assert "vmem_limit_bytes" not in str(caught.value)
 
 
 def test_moving_blocks_beyond_what_the_kernel_asks_for_are_refused() -> None:
@@ -30,6 +31,7 @@ def test_moving_blocks_beyond_what_the_kernel_asks_for_are_refused() -> None:
     with pytest.raises(CompileError, match="VMEM") as caught:
         fit.require(calls(moving), targets.target("v5e"))
     assert caught.value.limit == 16 * MIB
+    assert "vmem_limit_bytes" in str(caught.value)
     asked = kernels.matmul(8192, 16384, 8192, (1024, 8192, 1024), vmem_limit_bytes=100 * MIB)
     fit.require(calls(asked), targets.target("v5e"))
 

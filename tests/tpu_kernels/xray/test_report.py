@@ -10,10 +10,12 @@ import pytest
 from tests.tpu_kernels.xray import stored
 from tpu_kernels import messages
 from tpu_kernels.xray import Report, diagnosis, record, targets, text
+from tpu_kernels.xray.collectives import Collective
 from tpu_kernels.xray.compiler import Compilation
 from tpu_kernels.xray.examine import made
 from tpu_kernels.xray.record import Bound, Cycles, Kernel
 from tpu_kernels.xray.report import ideal_cycles, total
+from tpu_kernels.xray.words import bound_name
 
 VERSIONS = {"jax": "0.10.2", "jaxlib": "0.10.2", "libtpu": "0.0.42.1"}
 
@@ -88,6 +90,38 @@ def test_time_and_shares_follow_from_the_cycles(reports: dict[str, Report]) -> N
     assert report.of_roofline == pytest.approx(2.5 * 2**20 / 819e9 / (11569 / 1.5e9), rel=1e-6)
 
 
+def test_cycles_too_few_to_move_the_bytes_are_not_compared_with_the_roofline(reports: dict[str, Report]) -> None:
+    report = reports["elementwise-v5e"]
+    assert report.seconds is not None
+    assert report.seconds < 6 * 2**20 / 819e9  # four MiB of operands, two of results: more than HBM can move
+    assert report.of_roofline is None
+    assert "% del roofline" not in _plain(report) and "Parte del roofline: desconocida" in _plain(report)
+
+
+def test_what_moves_beside_the_kernels_counts_for_the_roofline(reports: dict[str, Report]) -> None:
+    report = reports["matmul-tpu7x"]
+    assert sum(move.bytes for move in report.moves) == 2 * 2**20
+    assert report.seconds is not None and report.hbm_written == 2**19
+    assert report.of_roofline == pytest.approx(2.5 * 2**20 / (7.38e12 / 2) / report.seconds, rel=5e-3)
+
+
+def test_a_program_without_products_says_that_it_has_no_peak(reports: dict[str, Report]) -> None:
+    assert "No multiplica matrices" in _plain(reports["elementwise-v5e"])
+    assert "No multiplica matrices" not in _plain(reports["matmul-v5e"])
+
+
+def test_moves_before_the_program_are_not_said_to_be_beside_it(reports: dict[str, Report]) -> None:
+    report = reports["matmul-tpu7x"]
+    assert "antes de que empiece" not in _plain(report)
+    early = dataclasses.replace(report, moves=tuple(dataclasses.replace(move, ahead=True) for move in report.moves))
+    assert _plain(early).count("antes de que empiece el programa, XLA copia 1 MiB de HBM a VMEM") == 2
+
+
+def test_without_kernels_cycles_are_not_blamed_on_data(reports: dict[str, Report]) -> None:
+    bare = dataclasses.replace(reports["matmul-v5e"], kernels=(), cycles=Cycles(None, "simulated", ""), seconds=None)
+    assert "no tiene kernels" in str(bare) and "datos" not in str(bare)
+
+
 def test_two_cores_are_one_device(reports: dict[str, Report]) -> None:
     report = reports["matmul-v5p"]
     assert report.of_peak == pytest.approx(2 * 512 * 1024 * 512 / 459e12 / (5193 / 1.75e9), rel=1e-3)
@@ -147,6 +181,26 @@ def test_each_bound_is_found_and_says_what_to_try(reports: dict[str, Report], ex
     assert len(diagnosis.advice(held)) == 1
 
 
+def test_copies_that_explain_the_cycles_only_together_ask_for_larger_blocks(reports: dict[str, Report]) -> None:
+    small = (Bound("hbm", 60.7), Bound("latency", 60.5), Bound("issue", 40.0))
+    held = kernel(reports["matmul-v5e"], bounds=small, cycles=Cycles(100, "simulated", ""), spilled=0)
+    assert diagnosis.bound(held) == "latency"
+    assert "bloques más grandes" in diagnosis.advice(held)[0]
+    idle = dataclasses.replace(held, bounds=(Bound("hbm", 42.0), Bound("latency", 42.0)))
+    assert diagnosis.bound(idle) == "stalls"
+
+
+@pytest.mark.parametrize("expected", ["latency", "stalls"])
+def test_a_grid_of_one_step_overlaps_nothing(reports: dict[str, Report], expected: str) -> None:
+    cycles = Cycles(100, "simulated", "")
+    single = kernel(reports["matmul-v5e"], bounds=BOUNDS[expected], cycles=cycles, spilled=0, grid=(1, 1, 1))
+    assert diagnosis.bound(single) == expected
+    (advice,) = diagnosis.advice(single)
+    assert "un solo paso" in advice and "bloques más pequeños" in advice
+    for change in ({"grid": (1, 1, 2)}, {"grid": ()}, {"grid": None}, {"pallas": False}):  # XLA chose its own blocks
+        assert "un solo paso" not in diagnosis.advice(dataclasses.replace(single, **change))[0]
+
+
 def test_a_model_knows_no_stalls(reports: dict[str, Report]) -> None:
     held = kernel(reports["matmul-v5e"], bounds=BOUNDS["stalls"], cycles=Cycles(100, "modelled", "chip"))
     assert diagnosis.bound(held) == "hbm"
@@ -163,10 +217,47 @@ def test_padding_and_spills_are_pointed_out(reports: dict[str, Report]) -> None:
     assert whole.flops is not None and whole.kernels[0].use is not None
     padded = kernel(whole, mxu_flops=4 * whole.flops, spilled=0)
     assert any("4,0 veces" in line for line in diagnosis.advice(padded))
-    spilling = kernel(whole, spilled=500, use={**whole.kernels[0].use, "VSTORE": 0.5, "SPILL": 0.2})
+    use = {**whole.kernels[0].use, "VSTORE": 0.5, "SPILL": 0.2}
+    spilling = kernel(whole, spilled=500, use=use, bounds=BOUNDS["vload"], cycles=Cycles(100, "simulated", ""))
     assert any("500" in line for line in diagnosis.advice(spilling))
-    rare = kernel(whole, spilled=500, use={**whole.kernels[0].use, "VSTORE": 0.5, "SPILL": 0.01})
-    assert not any("500" in line for line in diagnosis.advice(rare))
+    rare = dataclasses.replace(spilling, use={**use, "SPILL": 0.01})
+    of_copies = dataclasses.replace(spilling, bounds=BOUNDS["hbm"])
+    of_xla = dataclasses.replace(spilling, pallas=False)
+    for silent in (rare, of_copies, of_xla):
+        assert not any("500" in line for line in diagnosis.advice(silent))
+
+
+GATHER = Collective("g", "all-gather", "", "bf16", 1, 4, 1, 4, None, {"x": 4}, 2, False, None)
+
+
+def test_collectives_longer_than_the_kernels_come_first(reports: dict[str, Report]) -> None:
+    whole = reports["matmul-v5e"]
+    assert whole.seconds is not None
+
+    def exchanging(seconds: float | None) -> Report:
+        gather = dataclasses.replace(GATHER, seconds=seconds)
+        return dataclasses.replace(whole, devices=16, chips=16, mesh={"x": 16}, collectives=(gather,))
+
+    long = exchanging(0.6 * whole.seconds)  # twice
+    assert _plain(long).index("Las colectivas tardan más") < _plain(long).index(diagnosis.advice(long.kernels[0])[0])
+    assert "Las colectivas tardan más que los kernels (9,26 µs)" in _plain(long)
+    assert "Las colectivas tardan más" in long.html()
+    for short in (exchanging(0.4 * whole.seconds), exchanging(None), whole):
+        assert "Las colectivas tardan más" not in _plain(short) + short.html()
+
+
+def test_the_line_below_the_cycles_says_that_collectives_are_not_in_them(reports: dict[str, Report]) -> None:
+    whole = reports["matmul-v5e"]
+    lines = _plain(dataclasses.replace(whole, collectives=(GATHER,))).splitlines()
+    (cycles,) = [number for number, line in enumerate(lines) if "11 569 ciclos" in line]
+    assert "no incluyen el tiempo de las colectivas" in lines[cycles + 1]
+    assert "no incluyen el tiempo de las colectivas" not in _plain(whole)
+
+
+def test_only_a_program_for_several_devices_names_its_slice(reports: dict[str, Report]) -> None:
+    whole = reports["matmul-v5e"]
+    assert "v5e:2x2" not in str(whole)
+    assert "(v5e:2x2)" in str(dataclasses.replace(whole, devices=4, chips=4, mesh={"x": 4}))
 
 
 def test_more_than_the_published_bandwidth_is_pointed_out(reports: dict[str, Report]) -> None:
@@ -177,7 +268,7 @@ def test_more_than_the_published_bandwidth_is_pointed_out(reports: dict[str, Rep
 
 
 @pytest.mark.parametrize(
-    ("lang", "words"), [("es", ("ciclos", "malla", "paquetes/paso")), ("pt", ("ciclos", "grade", "pacotes/passo"))]
+    ("lang", "words"), [("es", ("ciclos", "grid", "paquetes/paso")), ("pt", ("ciclos", "grid", "pacotes/passo"))]
 )
 def test_the_text_has_every_part(reports: dict[str, Report], lang: str, words: tuple[str, ...]) -> None:
     messages.use(lang)
@@ -194,7 +285,7 @@ def test_the_text_says_that_cycles_are_simulated_or_why_not(reports: dict[str, R
     assert "XLA copia 1 MiB de HBM a VMEM" in _plain(reports["matmul-tpu7x"])
 
 
-@pytest.mark.parametrize("reason", ["chip", "libtpu", "asked", "steps", "time", "memory", "died", "unknown"])
+@pytest.mark.parametrize("reason", ["chip", "libtpu", "asked", "steps", "time", "memory", "killed", "died", "unknown"])
 @pytest.mark.parametrize("lang", ["es", "pt"])
 def test_each_reason_has_its_words(reports: dict[str, Report], reason: str, lang: str) -> None:
     messages.use(lang)
@@ -217,7 +308,11 @@ def test_cycles_that_are_not_known_are_not_printed(reports: dict[str, Report]) -
 
 def test_tables_have_a_row_for_each_kernel_and_region(reports: dict[str, Report]) -> None:
     report = reports["alike-v6e"]
-    assert len(text.kernels_table(report).rows) == len(report.kernels) == 2
+    kernels = text.kernels_table(report)
+    assert len(kernels.rows) == len(report.kernels) == 2
+    cycles = kernels.headings.index("ciclos")  # what holds a kernel up stands beside them, in sight on a narrow page
+    for kernel, row in zip(report.kernels, kernels.rows, strict=True):
+        assert row[cycles + 1].text == bound_name(kernel)
     slowest = text.slowest(report)
     assert slowest.cycles.value == max(one.cycles.value or 0 for one in report.kernels)
     assert len(text.regions_table(slowest).rows) == len(slowest.regions)

@@ -1,28 +1,27 @@
-"""The product as a Pallas kernel for the TPU: blocks stream through VMEM, the matrix unit multiplies them.
+"""The product as a Pallas kernel for the TPU, by one of three schedules: the block says which.
 
-The grid is ``(g, m, n, k)`` and its last axis turns fastest: all the steps that add to one block of the result follow
-each other, so its sums never leave the chip. While a step multiplies, Pallas fetches the blocks of the next and writes
-the block of the result that was finished before.
+:mod:`~tpu_kernels.kernels.gemm.tpu_stream` does any problem, :mod:`~tpu_kernels.kernels.gemm.tpu_panels` and
+:mod:`~tpu_kernels.kernels.gemm.tpu_resident` some faster. Each reads the operands as they lie in memory: see
+:mod:`~tpu_kernels.kernels.gemm.laid_out`.
 """
 
-from functools import partial
-from typing import Any, TypeAlias
+from types import ModuleType
 
 import jax
-import jax.numpy as jnp
 from jax import lax
-from jax.experimental import pallas as pl
 from jax.experimental.pallas import tpu as pltpu
 
 from tpu_kernels.backend import Here
+from tpu_kernels.kernels.gemm import tpu_panels, tpu_resident, tpu_stream
 from tpu_kernels.kernels.gemm.block import Block
 from tpu_kernels.kernels.gemm.blocking import checked_block, choose_block
 from tpu_kernels.kernels.gemm.cost import cost
-from tpu_kernels.kernels.gemm.epilogue import finish
-from tpu_kernels.kernels.gemm.manual_axes import result_shape
+from tpu_kernels.kernels.gemm.laid_out import laid_out
 from tpu_kernels.kernels.gemm.problem import Problem
+from tpu_kernels.kernels.gemm.schedule import Schedule
 from tpu_kernels.kernels.gemm.tensor_core import DEFAULT_CHIP, FORMATS, tensor_core
-from tpu_kernels.kernels.gemm.vmem import mebibytes, vmem_bytes, vmem_limit
+from tpu_kernels.kernels.gemm.tpu_work import Work
+from tpu_kernels.kernels.gemm.vmem import mebibytes, vmem_bytes
 from tpu_kernels.models.quantity import Quantity
 from tpu_kernels.phrases import phrase
 
@@ -30,7 +29,11 @@ HOME = "tpu"
 READS_TRANSPOSED = True
 WITHOUT_8_BITS = frozenset({"tpu_v2", "tpu_v3", "tpu_v4"})  # for these the compiler has no product of 8-bit types
 
-Ref: TypeAlias = Any  # jax has no public name for the reference to a block that a kernel is given
+SCHEDULES: dict[Schedule, ModuleType] = {
+    Schedule.STREAM: tpu_stream,
+    Schedule.PANELS: tpu_panels,
+    Schedule.RESIDENT: tpu_resident,
+}
 
 
 def multiply(
@@ -49,102 +52,17 @@ def multiply(
     ``block`` may be ragged: it need not divide the problem. ``None`` takes the one for :data:`DEFAULT_CHIP`.
     """
     block = (block or choose_block(problem, DEFAULT_CHIP, precision)).within(problem.m, problem.k, problem.n)
-    depth = pl.cdiv(problem.k, block.k)
-
-    # Where each step finds its blocks, in units of blocks. None: an axis of size 1 that the kernel does not see.
-    a_spec = pl.BlockSpec((None, block.m, block.k), lambda g, m, n, k: (g, m, k))
-    b_spec = pl.BlockSpec((None, block.k, block.n), lambda g, m, n, k: (g, k, n))
-    if problem.a_transposed:
-        a_spec = pl.BlockSpec((None, block.k, block.m), lambda g, m, n, k: (g, k, m))
-    if problem.b_transposed:
-        b_spec = pl.BlockSpec((None, block.n, block.k), lambda g, m, n, k: (g, n, k))
-    bias_spec = None if bias is None else pl.BlockSpec((1, block.n), lambda g, m, n, k: (0, n))
-    out_spec = pl.BlockSpec((None, block.m, block.n), lambda g, m, n, k: (g, m, n))
-
-    result: jax.Array = pl.pallas_call(
-        partial(_kernel, problem=problem, block=block, precision=_passes(problem, precision), activation=activation),
-        grid=(problem.g, pl.cdiv(problem.m, block.m), pl.cdiv(problem.n, block.n), depth),
-        in_specs=[a_spec, b_spec, bias_spec],
-        out_specs=out_spec,
-        out_shape=result_shape((problem.g, problem.m, problem.n), problem.out_dtype, like=a),
-        scratch_shapes=[pltpu.VMEM((block.m, block.n), problem.accumulator)] if depth > 1 else [],
-        compiler_params=pltpu.CompilerParams(
-            dimension_semantics=("parallel", "parallel", "parallel", "arbitrary"),
-            vmem_limit_bytes=vmem_limit(problem, block, precision),
-        ),
-        cost_estimate=pl.CostEstimate(  # for XLA, which schedules what runs beside it
-            flops=problem.flops,
-            bytes_accessed=problem.bytes,
-            transcendentals=problem.g * problem.m * problem.n if activation in ("gelu", "silu") else 0,
-        ),
-        interpret=interpret,
-    )(a, b, None if bias is None else bias.reshape(1, problem.n))
-    return result
-
-
-def _kernel(
-    a_ref: Ref,
-    b_ref: Ref,
-    bias_ref: Ref | None,
-    out_ref: Ref,
-    *scratch: Ref,
-    problem: Problem,
-    block: Block,
-    precision: lax.Precision | None,
-    activation: str | None,
-) -> None:
-    """One step of the grid: the product of two blocks, towards one block of the result."""
-    a_axis, b_axis = (0 if problem.a_transposed else 1), (1 if problem.b_transposed else 0)  # where k is
-
-    def dot(a: jax.Array, b: jax.Array) -> jax.Array:
-        contract = ((a_axis,), (b_axis,)), ((), ())
-        return lax.dot_general(a, b, contract, precision=precision, preferred_element_type=problem.accumulator)
-
-    def write(sums: jax.Array) -> None:
-        out_ref[...] = finish(sums, None if bias_ref is None else bias_ref[...], activation, problem.out_dtype)
-
-    depth = pl.cdiv(problem.k, block.k)
-    if depth == 1:  # the blocks hold all of k: there is nothing to add up
-        write(dot(a_ref[...], b_ref[...]))
-        return
-
-    (sums_ref,) = scratch
-    step, last = pl.program_id(3), depth - 1
-    left = problem.k - last * block.k  # how much of k is in the last block
-
-    @pl.when(step == 0)
-    def _start() -> None:
-        sums_ref[...] = jnp.zeros_like(sums_ref)
-
-    def add(a: jax.Array, b: jax.Array) -> None:
-        sums_ref[...] += dot(a, b)
-
-    if left == block.k:
-        add(a_ref[...], b_ref[...])
-    else:
-        pl.when(step < last)(lambda: add(a_ref[...], b_ref[...]))
-        pl.when(step == last)(lambda: add(_first(left, a_ref[...], a_axis), _first(left, b_ref[...], b_axis)))
-
-    @pl.when(step == last)
-    def _finish() -> None:
-        write(sums_ref[...])
-
-
-def _first(count: int, block: jax.Array, axis: int) -> jax.Array:
-    """The block with zeros after the first ``count`` along ``axis``.
-
-    What lies beyond the end of an array may be anything, a NaN too, which times 0 is a NaN: so both operands are cut.
-    Only ``k`` needs it. What comes of the rows beyond ``m`` and the columns beyond ``n`` is not written.
-    """
-    inside = lax.broadcasted_iota(jnp.int32, block.shape, axis) < count
-    return jnp.where(inside, block, jnp.zeros_like(block))
-
-
-def _passes(problem: Problem, precision: lax.Precision | None) -> lax.Precision | None:
-    """The precision as Mosaic has it: of float32 alone, and with no ``high`` between one pass and six."""
-    if problem.dtype != jnp.float32 or precision in (None, lax.Precision.DEFAULT):
-        return None
-    return lax.Precision.HIGHEST
+    done, cut, swapped = laid_out(problem, block)
+    work = Work(done, cut, swapped, precision, activation)
+    left, left_lies, right, right_lies = a, problem.a_transposed, b, problem.b_transposed
+    if swapped:
+        left, left_lies, right, right_lies = b, not problem.b_transposed, a, not problem.a_transposed
+    left = left if left_lies == done.a_transposed else left.mT
+    right = right if right_lies == done.b_transposed else right.mT
+    result: jax.Array = SCHEDULES[cut.schedule].multiply(
+        left, right, work.bias_row(bias), work=work, interpret=interpret
+    )
+    return result.mT if swapped else result
 
 
 def refusal(problem: Problem, here: Here | None) -> str | None:

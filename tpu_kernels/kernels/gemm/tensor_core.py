@@ -16,6 +16,12 @@ DEFAULT_CHIP = "v5e"  # blocks are sized for it where there is no TPU: the chip 
 # documentation of Pallas). A 7x has two cores as well, but each is a device of its own.
 MEGACORES = frozenset({"tpu_v4", "tpu_v5p"})
 
+# For this generation XLA places no operand of a kernel in VMEM.
+WITHOUT_RESIDENTS = frozenset({"tpu_v4"})
+
+# For this one a copy of rows begins at a tile of VMEM, for the others at every eighth if the type has 16 bits or more.
+TALL_TILES = frozenset({"tpu_7x"})
+
 # bfloat16 passes of the matrix unit that stand for one product of float32 operands.
 PASSES = {None: 1, lax.Precision.DEFAULT: 1, lax.Precision.HIGH: 6, lax.Precision.HIGHEST: 6}  # Mosaic has no three
 

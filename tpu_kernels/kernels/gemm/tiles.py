@@ -3,6 +3,7 @@
 from tpu_kernels.kernels.gemm.problem import Problem
 
 LANES = 128  # columns of a tile, for every type
+ROWS = 8  # of a tile in HBM, for every type; in VMEM it depends on the type
 LANE_BYTES = 32  # of one lane of a tile: 8 rows of float32, 16 of bfloat16, 32 of int8
 
 

@@ -13,6 +13,10 @@ from typing import Any
 
 TOPOLOGIES = {"v4": "v4:2x2x1", "v5e": "v5e:2x2", "v5p": "v5p:2x2x1", "v6e": "v6e:2x2", "7x": "tpu7x:2x2x1"}
 WITHOUT_8_BITS = {"v4"}
+LEFT_OUT = {
+    "v4": {"large blocks", "resident", "resident turned"},
+    "7x": {"panels of odd tiles"},
+}  # by VMEM or schedules that they do not have
 
 ENVIRONMENT = {
     "JAX_PLATFORMS": "cpu",
@@ -23,7 +27,8 @@ ENVIRONMENT = {
 }
 
 CASES = {
-    "bfloat16": {"sizes": (4096, 4096, 4096), "dtype": "bfloat16"},
+    "bfloat16": {"sizes": (1024, 4096, 1024), "dtype": "bfloat16"},
+    "large blocks": {"sizes": (1024, 4096, 1024), "dtype": "bfloat16", "block": (1024, 4096, 512)},
     "float32": {"sizes": (1024, 2048, 1024), "dtype": "float32"},
     "float32 highest": {"sizes": (512, 256, 256), "dtype": "float32", "precision": "highest"},
     "int8": {"sizes": (1024, 2048, 1024), "dtype": "int8"},
@@ -35,6 +40,43 @@ CASES = {
     "bias and silu": {"sizes": (257, 512, 300), "dtype": "float32", "activation": "silu", "bias": True},
     "batched": {"sizes": (257, 512, 384), "dtype": "bfloat16", "batch": 3},
     "one row": {"sizes": (1, 2048, 2048), "dtype": "bfloat16"},
+    "panels": {"sizes": (512, 256, 1024), "dtype": "bfloat16", "block": (128, 256, 256), "schedule": "panels"},
+    "panels of odd tiles": {
+        "sizes": (1000, 640, 512),
+        "dtype": "bfloat16",
+        "block": (256, 640, 128),
+        "schedule": "panels",
+        "bias": True,
+    },
+    "panels int8": {"sizes": (1024, 640, 512), "dtype": "int8", "block": (256, 640, 128), "schedule": "panels"},
+    "panels turned": {"sizes": (1000, 520, 384), "dtype": "bfloat16", "block": (256, 520, 128), "schedule": "panels"},
+    "panels turned float32": {
+        "sizes": (1000, 520, 384),
+        "dtype": "float32",
+        "block": (256, 520, 128),
+        "schedule": "panels",
+    },
+    "panels turned int8": {"sizes": (1000, 520, 384), "dtype": "int8", "block": (256, 520, 128), "schedule": "panels"},
+    "panels turned float8": {
+        "sizes": (1000, 520, 384),
+        "dtype": "float8_e4m3fn",
+        "block": (256, 520, 128),
+        "schedule": "panels",
+    },
+    "panels swapped": {
+        "sizes": (384, 300, 288),
+        "dtype": "bfloat16",
+        "block": (128, 300, 144),
+        "schedule": "panels",
+        "bias": True,
+    },
+    "resident": {"sizes": (256, 384, 512), "dtype": "bfloat16", "block": (256, 384, 256), "schedule": "resident"},
+    "resident turned": {
+        "sizes": (1000, 520, 384),
+        "dtype": "bfloat16",
+        "block": (1000, 520, 128),
+        "schedule": "resident",
+    },
     "backward": {"sizes": (512, 256, 384), "dtype": "bfloat16", "activation": "gelu", "bias": True, "grad": True},
     "backward ragged": {"sizes": (300, 200, 100), "dtype": "float32", "batch": 2, "bias": True, "grad": True},
     "shared out": {"sizes": (1024, 256, 384), "dtype": "bfloat16", "activation": "relu", "grad": True, "devices": 4},
@@ -42,8 +84,10 @@ CASES = {
 
 
 def cases(chip: str) -> Iterator[tuple[str, dict[str, Any]]]:
-    """Those that the matrix unit of this generation has formats for."""
+    """Those that the matrix unit of this generation has formats for, and its memories a schedule."""
     for name, case in CASES.items():
+        if name in LEFT_OUT.get(chip, ()):
+            continue
         if chip not in WITHOUT_8_BITS or case["dtype"] not in ("int8", "float8_e4m3fn"):
             yield name, case
 
@@ -62,6 +106,7 @@ def compiled(chip: str, devices: Any, case: dict[str, Any]) -> str:
     from tpu_kernels.kernels.gemm.dtypes import accumulator_dtype, result_dtype
     from tpu_kernels.kernels.gemm.gradient import Call, product
     from tpu_kernels.kernels.gemm.problem import Problem
+    from tpu_kernels.kernels.gemm.tensor_core import tensor_core
 
     (m, k, n), dtype, g = case["sizes"], jnp.dtype(case["dtype"]), case.get("batch", 1)
     count = case.get("devices", 1)
@@ -69,7 +114,9 @@ def compiled(chip: str, devices: Any, case: dict[str, Any]) -> str:
     precision = lax.Precision(case["precision"]) if "precision" in case else None
     block = choose_block(problem, chip, precision)
     if "block" in case:
-        block = checked_block(problem, Block(*case["block"]), chip, precision)
+        schedule, shared = case.get("schedule", "stream"), tensor_core(chip).sharing
+        cores = shared if schedule == "panels" else 1
+        block = checked_block(problem, Block(*case["block"], schedule, cores), chip, precision)
     call = Call(problem, "pallas_tpu", block, precision, case.get("activation"), False, chip)
 
     mesh = Mesh(np.array(devices[:count]), ("rows",))

@@ -16,7 +16,9 @@ from tpu_kernels.kernels.gemm.block import Block
 from tpu_kernels.kernels.gemm.blocking import LARGEST_BODY, checked_block, choose_block, cuts
 from tpu_kernels.kernels.gemm.cost import cost
 from tpu_kernels.kernels.gemm.dtypes import accumulator_dtype, result_dtype
+from tpu_kernels.kernels.gemm.laid_out import laid_out
 from tpu_kernels.kernels.gemm.problem import Problem
+from tpu_kernels.kernels.gemm.schedule import Schedule
 from tpu_kernels.kernels.gemm.tensor_core import tensor_core
 from tpu_kernels.kernels.gemm.tiles import tiles
 from tpu_kernels.kernels.gemm.vmem import DEFAULT_LIMIT, vmem_budget, vmem_bytes, vmem_limit
@@ -43,12 +45,12 @@ def test_no_known_block_that_fits_is_better_by_the_model(chip: str, known: tuple
     square, core = problem(4096, 4096, 4096), tensor_core(chip)
     block = Block(*known)
     if vmem_bytes(square, block) <= vmem_budget(core):
-        assert cost(square, choose_block(square, chip), core).seconds <= cost(square, block, core).seconds
+        assert cost(square, choose_block(square, chip), core).pipeline <= cost(square, block, core).pipeline
 
 
 def test_the_choice_is_the_one_that_the_compiler_s_simulator_prefers() -> None:
-    """Of twenty blocks that it ran for a v6e, this took the fewest cycles: 295,252, where XLA's own took 306,641."""
-    assert choose_block(problem(4096, 4096, 4096), "v6e") == Block(1024, 4096, 512)
+    """On v6e it took 282,800 cycles, where the best of twenty that are streamed took 295,252 and XLA's own 306,641."""
+    assert choose_block(problem(4096, 4096, 4096), "v6e") == Block(2048, 4096, 512, Schedule.PANELS)
 
 
 sizes = st.one_of(st.integers(1, 300), st.integers(1, 20000))
@@ -72,10 +74,11 @@ def test_the_choice_fits_the_problem_and_the_chip(
     precision = lax.Precision.HIGHEST if exact else None
     block = choose_block(made, chip, precision)
     assert vmem_bytes(made, block) <= vmem_budget(core)
-    for side, tile, whole in zip(block, tiles(made), (m, k, n), strict=True):
+    done, cut, _ = laid_out(made, block)
+    for side, tile, whole in zip(cut, tiles(done), (done.m, done.k, done.n), strict=True):
         assert side == whole or (side % tile == 0 and side < whole)
     assert checked_block(made, block, chip, precision) == block
-    assert block.m * block.k * block.n * (6 if exact and dtype == jnp.float32 else 1) <= LARGEST_BODY
+    assert block.m * block.k * block.n * (6 if exact and dtype == jnp.float32 else 1) <= LARGEST_BODY * core.mxu
 
 
 @settings(deadline=None, max_examples=100)

@@ -44,4 +44,4 @@ def test_every_case_was_compiled(said: dict[str, dict[str, str]]) -> None:
 
 def test_blocks_beyond_the_compiler_s_default_limit_are_among_them(said: dict[str, dict[str, str]]) -> None:
     """36 MiB of blocks, where a kernel that says nothing gets 16."""
-    assert said["v6e bfloat16"]["block"] == "1024x4096x512"
+    assert said["v6e large blocks"]["block"] == "1024x4096x512"

@@ -1,6 +1,10 @@
 """The model of the cost: what is known of blocks on TPUs, and what no model may say."""
 
+import csv
+import math
+import statistics
 from dataclasses import replace
+from pathlib import Path
 from typing import Any
 
 import jax.numpy as jnp
@@ -13,8 +17,10 @@ from tpu_kernels.kernels.gemm.block import Block
 from tpu_kernels.kernels.gemm.cost import COMPUTE, LATENCIES, MEMORY, cost
 from tpu_kernels.kernels.gemm.dtypes import accumulator_dtype, result_dtype
 from tpu_kernels.kernels.gemm.problem import Problem
+from tpu_kernels.kernels.gemm.schedule import Schedule
 from tpu_kernels.kernels.gemm.tensor_core import tensor_core
 from tpu_kernels.models import hardware
+from tpu_kernels.xray.targets import target
 
 GENERATIONS = ("v4", "v5e", "v5p", "v6e", "7x")
 
@@ -91,6 +97,29 @@ def test_bytes_are_those_that_the_grid_asks_for(block: tuple[int, int, int], rea
     assert of(block, "v6e").bytes == 2 * (reads + 4096 * 4096)
 
 
+# Chip, clock in Hz, sizes, block: the cycles that the simulator in libtpu 0.0.42.1 gave for bfloat16.
+SIMULATED = [
+    ("v6e", 1.75e9, (4096, 4096, 4096), Block(2048, 4096, 512, Schedule.PANELS), 282_800),
+    ("v6e", 1.75e9, (4000, 4100, 3900), Block(1024, 4100, 512, Schedule.PANELS), 322_390),
+    ("v6e", 1.75e9, (3000, 5000, 2000), Block(1504, 5000, 512, Schedule.PANELS), 137_733),
+    ("v5e", 1.5e9, (4000, 4100, 3900), Block(2048, 4100, 128, Schedule.PANELS), 1_105_331),
+    ("v5p", 1.75e9, (4000, 4100, 3900), Block(1024, 4100, 128, Schedule.PANELS, 2), 565_105),
+    ("v6e", 1.75e9, (4096, 4096, 4096), Block(4096, 4096, 256, Schedule.RESIDENT), 273_759),
+]
+
+
+@pytest.mark.parametrize(("chip", "clock", "sizes", "block", "cycles"), SIMULATED, ids=str)
+def test_the_model_agrees_with_the_compiler_s_simulator(
+    chip: str, clock: float, sizes: tuple[int, int, int], block: Block, cycles: int
+) -> None:
+    assert cost(problem(*sizes), block, tensor_core(chip)).seconds * clock == pytest.approx(cycles, rel=0.03)
+
+
+def test_an_operand_that_is_there_already_costs_no_bytes() -> None:
+    there = cost(SQUARE, Block(4096, 4096, 256, Schedule.RESIDENT), tensor_core("v6e"))
+    assert there.bytes == 2 * 4096 * 4096 * 2  # b and the result
+
+
 sizes = st.integers(1, 3000)
 
 
@@ -133,3 +162,34 @@ def test_formats_without_a_rate_run_as_bfloat16() -> None:
 def test_a_chip_that_is_no_tpu_has_no_core() -> None:
     with pytest.raises(LookupError):
         tensor_core("H100")
+
+
+# Cycles of the simulator in libtpu 0.0.42.1, to which the constants of the model were fitted: blocks in HBM alone.
+BLOCKS = list(csv.DictReader(Path(__file__).with_name("simulated_blocks.csv").read_text("utf-8").splitlines()))
+
+
+def modelled(row: dict[str, str]) -> float:
+    """Cycles, by the model."""
+    g, m, k, n = (int(row[side]) for side in ("g", "m", "k", "n"))
+    sides = (int(row[side]) for side in ("block_m", "block_k", "block_n"))
+    block = Block(*sides, Schedule(row["schedule"]), int(row["cores"]))
+    return (
+        cost(problem(m, k, n, row["dtype"], g=g), block, tensor_core(row["chip"])).pipeline * target(row["chip"]).clock
+    )
+
+
+@pytest.mark.parametrize(("schedule", "most"), [("stream", 0.12), ("panels", 0.06)])
+def test_the_model_is_as_near_to_the_simulator_as_it_was_fitted(schedule: str, most: float) -> None:
+    errors = [modelled(row) / int(row["cycles"]) - 1 for row in BLOCKS if row["schedule"] == schedule]
+    assert len(errors) > 40
+    assert math.sqrt(statistics.fmean(error**2 for error in errors)) < most
+
+
+def test_of_the_simulated_blocks_of_a_product_the_model_prefers_one_of_the_best() -> None:
+    products: dict[tuple[str, ...], list[tuple[float, int]]] = {}
+    for row in BLOCKS:
+        asked = tuple(row[name] for name in ("chip", "g", "m", "k", "n", "dtype"))
+        products.setdefault(asked, []).append((modelled(row), int(row["cycles"])))
+    ratios = [min(blocks)[1] / min(cycles for _, cycles in blocks) for blocks in products.values()]
+    assert len(ratios) > 20
+    assert max(ratios) < 1.03

@@ -15,6 +15,7 @@ from tpu_kernels.kernels import matmul
 from tpu_kernels.kernels.gemm import pallas_tpu
 from tpu_kernels.kernels.gemm.block import Block
 from tpu_kernels.kernels.gemm.problem import Problem
+from tpu_kernels.kernels.gemm.tpu_work import mosaic_precision
 
 F32 = jnp.dtype(jnp.float32)
 
@@ -161,6 +162,6 @@ def test_what_the_matrix_unit_does_not_multiply_is_refused_by_name(dtype: Any) -
 
 def test_high_precision_is_never_less_than_asked_for() -> None:
     of = problem(8, 8, 8)
-    assert pallas_tpu._passes(of, jax.lax.Precision.HIGH) == jax.lax.Precision.HIGHEST
-    assert pallas_tpu._passes(of, jax.lax.Precision.DEFAULT) is None
-    assert pallas_tpu._passes(problem(8, 8, 8, dtype=jnp.bfloat16), jax.lax.Precision.HIGHEST) is None
+    assert mosaic_precision(of, jax.lax.Precision.HIGH) == jax.lax.Precision.HIGHEST
+    assert mosaic_precision(of, jax.lax.Precision.DEFAULT) is None
+    assert mosaic_precision(problem(8, 8, 8, dtype=jnp.bfloat16), jax.lax.Precision.HIGHEST) is None

@@ -29,7 +29,8 @@ def operands(m: int = 64, k: int = 300, n: int = 40) -> tuple[Any, Any, Any]:
 
 @pytest.mark.parametrize("devices", [1, 2, 4, 8])
 def test_a_kernel_gives_each_row_the_same_bits_wherever_it_runs(devices: int) -> None:
-    a, b, bias = operands()
+    """Of a result 128 wide, which lies by rows however many there are: one by columns is multiplied turned."""
+    a, b, bias = operands(n=128)
     multiply = partial(matmul, backend="pallas_tpu", interpret=True, block=(8, 128, 128), activation="gelu")
     whole = multiply(a, b, bias=bias)
 
