@@ -38,8 +38,8 @@ def test_a_call_is_seen_and_not_made(shell: InteractiveShell, asked: list[dict[s
     assert report is stored.report("matmul-v6e")
     assert asked[0]["function"] is shell.user_ns["f"]
     assert asked[0]["specs"][0] is shell.user_ns["a"] and asked[0]["specs"][1] == -3
-    asked = {name: value for name, value in asked[0].items() if name not in {"function", "specs"}}
-    assert asked == {
+    options = {name: value for name, value in asked[0].items() if name not in {"function", "specs"}}
+    assert options == {
         "chip": "v6e", "simulate": False, "topology": "v6e:2x2", "seconds": 9.0, "flags": ["--xla_x=1"], "cache": True,
     }  # fmt: skip
 
