@@ -12,29 +12,19 @@ from typer.testing import CliRunner
 from sistolica.cli import app as sistolica_app
 from tests.tpu_kernels.xray import stored
 from tpu_kernels.__main__ import app
-from tpu_kernels.xray import Report, examine
-from tpu_kernels.xray.errors import CompileError
+from tpu_kernels.xray import Report
 
 RUN = CliRunner()
 
 
 @pytest.fixture
-def asked(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> list[dict[str, Any]]:
+def asked(asked: list[dict[str, Any]], monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> list[dict[str, Any]]:
     """A folder with a module to name, and what the compiler is asked for."""
-    calls: list[dict[str, Any]] = []
-
-    def xray(function: Any, *specs: Any, chip: str, **options: Any) -> Report:
-        calls.append({"function": function, "specs": specs, "chip": chip, **options})
-        if chip == "v5p":
-            raise CompileError("no cabe en VMEM", "RESOURCE_EXHAUSTED", "vmem")
-        return stored.report(f"matmul-{chip}")
-
     (tmp_path / "commanded.py").write_text("def f(x): return x\ndef g(): return 1\n", encoding="utf-8")
-    monkeypatch.setattr(examine, "xray", xray)
     monkeypatch.chdir(tmp_path)
     monkeypatch.setattr(sys, "path", list(sys.path))
     monkeypatch.delitem(sys.modules, "commanded", raising=False)
-    return calls
+    return asked
 
 
 def ran(*words: str, program: Any = app) -> Result:

@@ -10,24 +10,9 @@ from IPython.core.error import UsageError
 from IPython.core.interactiveshell import InteractiveShell
 
 from tests.tpu_kernels.xray import stored
-from tpu_kernels.xray import Comparison, Report, examine
+from tpu_kernels.xray import Comparison, Report
 from tpu_kernels.xray.errors import CompileError
 from tpu_kernels.xray.magics import split
-
-
-@pytest.fixture
-def seen(monkeypatch: pytest.MonkeyPatch) -> list[dict[str, Any]]:
-    """What the compiler is asked for."""
-    calls: list[dict[str, Any]] = []
-
-    def xray(function: Any, *specs: Any, chip: str, **options: Any) -> Report:
-        calls.append({"function": function, "specs": specs, "chip": chip, **options})
-        if chip == "v5p":
-            raise CompileError("no cabe en VMEM", "RESOURCE_EXHAUSTED", "vmem")
-        return stored.report(f"matmul-{chip}")
-
-    monkeypatch.setattr(examine, "xray", xray)
-    return calls
 
 
 @pytest.fixture
@@ -48,48 +33,48 @@ def ran(shell: InteractiveShell, cell: str) -> Any:
     return result.result
 
 
-def test_a_call_is_seen_and_not_made(shell: InteractiveShell, seen: list[dict[str, Any]]) -> None:
+def test_a_call_is_seen_and_not_made(shell: InteractiveShell, asked: list[dict[str, Any]]) -> None:
     report = ran(shell, "%xray f(a, -b) --chip v6e --no-simulate --topology v6e:2x2 --seconds 9 --flag=--xla_x=1")
     assert report is stored.report("matmul-v6e")
-    assert seen[0]["function"] is shell.user_ns["f"]
-    assert seen[0]["specs"][0] is shell.user_ns["a"] and seen[0]["specs"][1] == -3
-    asked = {name: value for name, value in seen[0].items() if name not in {"function", "specs"}}
-    assert asked == {
+    assert asked[0]["function"] is shell.user_ns["f"]
+    assert asked[0]["specs"][0] is shell.user_ns["a"] and asked[0]["specs"][1] == -3
+    options = {name: value for name, value in asked[0].items() if name not in {"function", "specs"}}
+    assert options == {
         "chip": "v6e", "simulate": False, "topology": "v6e:2x2", "seconds": 9.0, "flags": ["--xla_x=1"], "cache": True,
     }  # fmt: skip
 
 
-def test_options_may_come_first(shell: InteractiveShell, seen: list[dict[str, Any]]) -> None:
+def test_options_may_come_first(shell: InteractiveShell, asked: list[dict[str, Any]]) -> None:
     ran(shell, "%xray --chip v6e --no-cache f(a, b - 1)")
-    assert (seen[0]["chip"], seen[0]["cache"], seen[0]["specs"][1]) == ("v6e", False, 2)
+    assert (asked[0]["chip"], asked[0]["cache"], asked[0]["specs"][1]) == ("v6e", False, 2)
 
 
-def test_keywords_are_arguments_too(shell: InteractiveShell, seen: list[dict[str, Any]]) -> None:
+def test_keywords_are_arguments_too(shell: InteractiveShell, asked: list[dict[str, Any]]) -> None:
     ran(shell, "%xray f(a, scale=b)")
-    assert seen[0]["specs"][1] == {"scale": 3}
-    assert {name: value for name, value in seen[0].items() if name not in {"function", "specs"}} == {
+    assert asked[0]["specs"][1] == {"scale": 3}
+    assert {name: value for name, value in asked[0].items() if name not in {"function", "specs"}} == {
         "chip": "v5e",
         "cache": True,
     }
 
 
-def test_the_result_can_be_kept(shell: InteractiveShell, seen: list[dict[str, Any]]) -> None:
+def test_the_result_can_be_kept(shell: InteractiveShell, asked: list[dict[str, Any]]) -> None:
     ran(shell, "r = %xray f(a)")
     assert isinstance(shell.user_ns["r"], Report)
 
 
-def test_several_chips_are_compared(shell: InteractiveShell, seen: list[dict[str, Any]]) -> None:
+def test_several_chips_are_compared(shell: InteractiveShell, asked: list[dict[str, Any]]) -> None:
     found = ran(shell, "%xray f(a) --chip v5e,v6e,v5p")
     assert isinstance(found, Comparison)
     assert found.titles == ("v5e", "v6e", "v5p")
     assert found.entries[2].error == "no cabe en VMEM"
 
 
-def test_a_cell_is_run_but_for_its_last_line(shell: InteractiveShell, seen: list[dict[str, Any]]) -> None:
+def test_a_cell_is_run_but_for_its_last_line(shell: InteractiveShell, asked: list[dict[str, Any]]) -> None:
     cell = "%%xray --chip v6e\ndef g(x):\n    return x\nk = 7\nscale = !echo 1\ng(k)\n"
     assert ran(shell, cell) is stored.report("matmul-v6e")
-    assert seen[0]["function"] is shell.user_ns["g"]
-    assert seen[0]["specs"] == (7,)
+    assert asked[0]["function"] is shell.user_ns["g"]
+    assert asked[0]["specs"] == (7,)
     assert shell.user_ns["scale"] == ["1"]
 
 
@@ -97,20 +82,20 @@ def test_a_cell_is_run_but_for_its_last_line(shell: InteractiveShell, seen: list
     "cell",
     ["%xray a", "%xray f(a", "%xray", "%%xray\ndef g(x):\n    return x\n", "%%xray\nk = f(a)\n", "%%xray\n\n"],
 )
-def test_what_is_no_call_is_told(shell: InteractiveShell, seen: list[dict[str, Any]], cell: str) -> None:
+def test_what_is_no_call_is_told(shell: InteractiveShell, asked: list[dict[str, Any]], cell: str) -> None:
     with pytest.raises(UsageError, match="Se esperaba una llamada"):
         ran(shell, cell)
-    assert seen == []
+    assert asked == []
 
 
-def test_an_option_that_does_not_exist_is_told(shell: InteractiveShell, seen: list[dict[str, Any]]) -> None:
+def test_an_option_that_does_not_exist_is_told(shell: InteractiveShell, asked: list[dict[str, Any]]) -> None:
     with pytest.raises(UsageError, match="--chop"):
         ran(shell, "%xray f(a) --chop v5e")
     with pytest.raises(UsageError, match="--chip v5e"):
         ran(shell, "%xray f(a) --chip ,")
 
 
-def test_a_missing_name_stays_a_name_error(shell: InteractiveShell, seen: list[dict[str, Any]]) -> None:
+def test_a_missing_name_stays_a_name_error(shell: InteractiveShell, asked: list[dict[str, Any]]) -> None:
     with pytest.raises(NameError, match="nowhere"):
         ran(shell, "%xray f(nowhere)")
     with pytest.raises(NameError, match="elsewhere"):
@@ -118,7 +103,7 @@ def test_a_missing_name_stays_a_name_error(shell: InteractiveShell, seen: list[d
 
 
 def test_a_refusal_is_one_message(
-    shell: InteractiveShell, seen: list[dict[str, Any]], capsys: pytest.CaptureFixture[str]
+    shell: InteractiveShell, asked: list[dict[str, Any]], capsys: pytest.CaptureFixture[str]
 ) -> None:
     shell.run_cell("%xray f(a) --chip v5p", store_history=False)
     assert capsys.readouterr().out.strip() == "CompileError: no cabe en VMEM"
@@ -142,10 +127,10 @@ def test_options_are_told_from_the_call(line: str, expected: tuple[str, str]) ->
 
 @pytest.mark.parametrize("cell", ["%xray f(nothing)", "%%xray\n1 / 0\nf(a)", "%%xray\ny = = 3\nf(a)"])
 def test_what_the_learner_wrote_wrong_is_shown_without_our_lines(
-    shell: InteractiveShell, seen: list[dict[str, Any]], capsys: pytest.CaptureFixture[str], cell: str
+    shell: InteractiveShell, asked: list[dict[str, Any]], capsys: pytest.CaptureFixture[str], cell: str
 ) -> None:
     assert shell.run_cell(cell, store_history=False).error_in_exec is not None
     shown = "".join(capsys.readouterr())
     assert "Error" in shown
     assert "magics.py" not in shown and "capture.py" not in shown
-    assert seen == []
+    assert asked == []

@@ -11,20 +11,14 @@ from collections.abc import Callable, Iterator
 from functools import partial
 from typing import Any
 
+from tpu_kernels.xray.compiler import OFF_DEVICE
+
 TOPOLOGIES = {"v4": "v4:2x2x1", "v5e": "v5e:2x2", "v5p": "v5p:2x2x1", "v6e": "v6e:2x2", "7x": "tpu7x:2x2x1"}
 WITHOUT_8_BITS = {"v4"}
 LEFT_OUT = {
     "v4": {"large blocks", "resident", "resident turned"},
     "7x": {"panels of odd tiles"},
 }  # by VMEM or schedules that they do not have
-
-ENVIRONMENT = {
-    "JAX_PLATFORMS": "cpu",
-    "TPU_SKIP_MDS_QUERY": "1",
-    "TPU_WORKER_HOSTNAMES": "localhost",
-    "TPU_ACCELERATOR_TYPE": "v5litepod-4",
-    "ALLOW_MULTIPLE_LIBTPU_LOAD": "1",
-}
 
 CASES = {
     "bfloat16": {"sizes": (1024, 4096, 1024), "dtype": "bfloat16"},
@@ -148,7 +142,7 @@ def compiled(chip: str, devices: Any, case: dict[str, Any]) -> str:
 
 def main(libtpu: str) -> None:
     """Prints ``{"v5e bfloat16": {"block": "1024x4096x512"}, "v4 int8": {"error": "..."}}``."""
-    os.environ.update(ENVIRONMENT)
+    os.environ.update(OFF_DEVICE)
     sys.path.insert(0, libtpu)
     from jax.experimental import topologies
 

@@ -132,7 +132,8 @@ def test_the_transformer_learns_more_of_a_text_than_how_frequent_each_byte_is():
     training, validation = split(text("es"))
     config = Config(context=32, width=64, layers=2, heads=2)
     model = Transformer.from_arrays(config, init(config, 0))
-    rule = adamw(model.parameters(), 3e-3)
+    # At three times this rate the loss rests for 150 steps or 230, as the processor's rounding has it, before it falls.
+    rule = adamw(model.parameters(), 1e-3)
     with Batches(windows(training, config.context), 16, seed=0) as batches:
         fit(Run(model, rule, batches), make_step(model, rule, OneDevice(CPU)), steps=200)
     with torch.no_grad():
