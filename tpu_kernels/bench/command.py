@@ -1,6 +1,7 @@
 """``bench``: what can be measured from the command line. jax is imported when something is."""
 
 import json
+import sys
 from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -10,6 +11,7 @@ import typer
 from tpu_kernels.bench.options import WRONG, Json, Lang, Out, Repeats, Warmup, check_place, progress_bar, split
 from tpu_kernels.bench.xray_command import chooser, xray
 from tpu_kernels.messages import use
+from tpu_kernels.models.collective_cost.bus_bandwidth import COLLECTIVES, REDUCE
 from tpu_kernels.phrases import phrase
 
 if TYPE_CHECKING:
@@ -98,6 +100,118 @@ def training(
     raise typer.Exit(0 if all(row.right for row in rows) else WRONG)
 
 
+@app.command()
+def tcp(
+    mtu: Annotated[str, typer.Option(help="Comma-separated sizes of the largest IP packet, in bytes.")] = "1500,9000",
+    streams: Annotated[str, typer.Option(help="Comma-separated numbers of connections at once.")] = "1",
+    offload: Annotated[
+        bool | None,
+        typer.Option("--offload/--no-offload", help="Packets larger than the MTU, for a card to cut; default: both."),
+    ] = None,
+    seconds: Annotated[float | None, typer.Option(help="Length of a transfer; default: 1, unless --bytes.")] = None,
+    size: Annotated[int | None, typer.Option("--bytes", help="Bytes of a transfer, all streams together.")] = None,
+    repeats: Repeats = 3,
+    json_only: Json = False,
+    out: Out = None,
+    lang: Lang = None,
+) -> None:
+    """Linux's TCP between two network namespaces, which are made for it. Needs user namespaces, or root."""
+    use(lang)
+    from tpu_kernels.bench.tcp import bench_tcp
+    from tpu_kernels.bench.tcp_report import lines, to_dict
+
+    check_place(out)
+    mtus, connections = _parsed_numbers("--mtu", mtu), _parsed_numbers("--streams", streams)
+    offloads = (True, False) if offload is None else (offload,)
+    with progress_bar(quiet=json_only) as bar:
+        task = bar.add_task("tcp", total=repeats * len(mtus) * len(connections) * len(offloads))
+        rows = bench_tcp(
+            mtus,
+            streams=connections,
+            offloads=offloads,
+            size=size,
+            seconds=1 if seconds is None and size is None else seconds,
+            repeats=repeats,
+            progress=lambda: bar.advance(task),
+        )
+    record = to_dict(rows)
+    _give(record, lines(record), json_only, out)
+
+
+def _add_collective(collective: str) -> None:
+    @app.command(collective, help=f"{collective}, as the NCCL tests measure it. Exit status 1 when a result is wrong.")
+    def command(
+        sizes: Annotated[str, typer.Option(help="Comma-separated bytes of the whole array: 64K, 1M.")] = "",
+        least: Annotated[str, typer.Option("--min", help="The least size of a sweep, without --sizes.")] = "1K",
+        most: Annotated[str, typer.Option("--max", help="The largest size of a sweep.")] = "64M",
+        factor: Annotated[int, typer.Option(help="Of one size of a sweep over the one before.")] = 4,
+        dtype: Annotated[str, typer.Option(help="Of the elements.")] = "float32",
+        op: Annotated[str | None, typer.Option(help="Of a reduction: sum, max, min; default: sum.")] = None,
+        root: Annotated[int | None, typer.Option(help="Of a broadcast; default: 0.")] = None,
+        devices: Annotated[int, typer.Option(min=2, help="How many devices, and processes of a peer.")] = 2,
+        simulate: Annotated[bool, typer.Option("--simulate", help="Simulate the devices on the CPU.")] = False,
+        impl: Annotated[str, typer.Option(help="Comma-separated; default: what is fast here.")] = "",
+        peers: Annotated[str, typer.Option(help="Comma-separated: mpi, gloo.")] = "",
+        peer_python: Annotated[
+            str,
+            typer.Option(
+                envvar="SISTOLICA_PEER_PYTHON",
+                show_default=False,
+                help="Python that has the peers; default: this one.",
+            ),
+        ] = sys.executable,
+        plot: Annotated[Path | None, typer.Option(help="Draw time and bandwidth into this SVG file.")] = None,
+        warmup: Warmup = 5,
+        repeats: Repeats = 20,
+        json_only: Json = False,
+        out: Out = None,
+        lang: Lang = None,
+    ) -> None:
+        use(lang)
+        check_place(out)
+        check_place(plot)
+        from tpu_kernels.bench.collective_case import cases
+        from tpu_kernels.bench.collective_peers import checked_peers
+        from tpu_kernels.bench.collective_sizes import parsed_sizes, swept_sizes
+
+        swept = parsed_sizes(sizes) if sizes else swept_sizes(least, most, factor)
+        chosen = cases(collective, swept, ranks=devices, dtype=dtype, op=op, root=root)
+        others = checked_peers(split(peers))
+        if simulate:
+            from tpu_kernels.backend import simulate_devices
+
+            simulate_devices(devices)
+        from tpu_kernels.backend import here
+        from tpu_kernels.bench.collective_report import lines, to_dict
+        from tpu_kernels.bench.collective_run import run
+        from tpu_kernels.bench.collectives import checked_implementations, implementations
+
+        names = checked_implementations(split(impl) or implementations(collective, here().platform), collective)
+        with progress_bar(quiet=json_only) as bar:
+            task = bar.add_task(collective, total=len(chosen) * (len(names) + len(others)))
+            found = run(
+                chosen, names, others, peer_python, warmup=warmup, repeats=repeats, progress=lambda: bar.advance(task)
+            )
+        _give(to_dict(found), lines(found), json_only, out)
+        if plot is not None:
+            from tpu_kernels.bench.collective_plot import draw
+
+            plot.write_text(draw(found.rows, found.fits).markup + "\n", encoding="utf-8")
+        raise typer.Exit(0 if all(row.right for row in found.rows) else WRONG)
+
+
+for _collective in COLLECTIVES:
+    if _collective != REDUCE:
+        _add_collective(_collective)
+
+
+def _parsed_numbers(option: str, text: str) -> list[int]:
+    words = split(text)
+    if not words or not all(word.isdecimal() for word in words):
+        raise typer.BadParameter(phrase("host_network.bad_numbers", option=option, got=text))
+    return [int(word) for word in words]
+
+
 def _parsed_counts(text: str) -> list[int]:
     words = split(text)
     for word in words:
@@ -145,12 +259,13 @@ def _show(rows: Sequence["Recorded"], table: Any, json_only: bool, out: Path | N
 
     found = here()
     record = to_dict(found, rows)
+    _give(record, [machine_line(found), "", repr(table(record["rows"]))], json_only, out)
+
+
+def _give(record: dict[str, Any], lines: Iterable[str], json_only: bool, out: Path | None) -> None:
     if out is not None:
         out.write_text(json.dumps(record, indent=1) + "\n", encoding="utf-8")
-    if json_only:
-        _print([json.dumps(record)])
-    else:
-        _print([machine_line(found), "", repr(table([row.to_dict() for row in rows]))])
+    _print([json.dumps(record)] if json_only else lines)
 
 
 def _print(lines: Iterable[str]) -> None:
