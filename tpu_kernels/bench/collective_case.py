@@ -67,7 +67,11 @@ class Case:
 
     @property
     def in_place(self) -> bool:
-        """Whether the result can take the place of what was sent."""
+        """Whether the result can take the place of what was sent, which is as large.
+
+        NCCL and MPI also gather and reduce-scatter in place, from or to a part of the larger array; jax has no such
+        form, and no contestant is timed in it.
+        """
         return self.held == self.received
 
     @property

@@ -28,7 +28,8 @@ class Fitted(NamedTuple):
         return phrase("collective_bench.fitted", contestant=self.contestant, form=form_title(self.form), said=said)
 
     def to_dict(self) -> dict[str, Any]:
-        """``latency``: seconds of no bytes, which is alpha in a line; ``bandwidth``: bytes/s, the inverse of beta."""
+        """``latency``: seconds of no bytes, which is alpha in a line; ``bandwidth``: bytes/s on the bus, the inverse of
+        beta. Both of the whole collective, whatever its algorithm sends."""
         found = self.fit
         return {
             "contestant": self.contestant,

@@ -4,8 +4,9 @@ from collections.abc import Callable, Sequence
 from math import floor, log10
 from typing import NamedTuple
 
-from tpu_kernels.bench.collective_fit import Fitted
+from tpu_kernels.bench.collective_fit import Fitted, form_title
 from tpu_kernels.bench.collective_row import Row
+from tpu_kernels.bench.collective_sizes import written_size
 from tpu_kernels.models.collective_cost import Fit, busbw
 from tpu_kernels.models.picture import BACKGROUND, MUTED, PRIMARY, TEXT, Picture, svg, text
 from tpu_kernels.models.quantity import Quantity
@@ -43,16 +44,19 @@ class Axis(NamedTuple):
 
 
 class Curve(NamedTuple):
-    """What is drawn of a contestant: measured (bytes, seconds), and a model that holds, if one does."""
+    """What is drawn of a contestant: measured (bytes, seconds) by size, and a model that holds, if one does.
+
+    ``name`` says in which form it was measured: not every library has the same.
+    """
 
     name: str
-    points: tuple[tuple[float, float], ...]
+    points: tuple[tuple[int, float], ...]
     model: Fit | None
 
 
 def draw(rows: Sequence[Row], fits: Sequence[Fitted]) -> Picture:
     """Both panels and their key. ``ValueError`` when nothing was timed."""
-    curves = [Curve(one.contestant, _points(rows, one.contestant), one.accepted) for one in fits]
+    curves = [Curve(_name(one), _points(rows, one.contestant), one.accepted) for one in fits]
     if not curves:
         raise ValueError(phrase("collective_bench.nothing_to_draw"))
     case = rows[0].case
@@ -61,11 +65,12 @@ def draw(rows: Sequence[Row], fits: Sequence[Fitted]) -> Picture:
     def bus(size: float, seconds: float) -> float:
         return busbw(case.collective, case.ranks, size, seconds)
 
+    headings = phrase("collective_bench.plot_time"), phrase("collective_bench.plot_busbw")
     below = TOP + PANEL + GAP
     marks = [
         text(WIDTH / 2, 22, title, weight=700),
-        *_panel(curves, lambda size, seconds: seconds, phrase("collective_bench.plot_time"), "s", TOP),
-        *_panel(curves, bus, phrase("collective_bench.plot_busbw"), "bytes/s", below),
+        *_panel(curves, lambda size, seconds: seconds, headings[0], "s", TOP),
+        *_panel(curves, bus, headings[1], "bytes/s", below),
     ]
     bottom = below + PANEL + GAP
     for number, curve in enumerate(curves):
@@ -73,11 +78,16 @@ def draw(rows: Sequence[Row], fits: Sequence[Fitted]) -> Picture:
         marks.append(_line([(LEFT, y), (LEFT + 36, y)], number) if curve.model else "")
         marks.append(_marker(number, LEFT + 18, y))
         marks.append(text(LEFT + 46, y + 5, curve.name, anchor="start"))
-    return svg(marks, WIDTH, bottom + LINE * len(curves), _label(title, curves))
+    return svg(marks, WIDTH, bottom + LINE * len(curves), _label(title, headings, curves, bus))
 
 
-def _points(rows: Sequence[Row], name: str) -> tuple[tuple[float, float], ...]:
-    return tuple((row.case.size, row.seconds) for row in rows if row.contestant == name and row.seconds is not None)
+def _name(fit: Fitted) -> str:
+    return phrase("collective_bench.plot_key", contestant=fit.contestant, form=form_title(fit.form))
+
+
+def _points(rows: Sequence[Row], name: str) -> tuple[tuple[int, float], ...]:
+    mine = (row for row in rows if row.contestant == name)
+    return tuple(sorted((row.case.size, row.seconds) for row in mine if row.seconds is not None))
 
 
 def _panel(curves: Sequence[Curve], height: Height, heading: str, unit: str, top: float) -> list[str]:
@@ -104,7 +114,7 @@ def _between(curve: Curve) -> list[float]:
     return [first * (last / first) ** (step / STEPS) for step in range(STEPS + 1)]
 
 
-def _grid(across: Axis, up: Axis, sizes: Sequence[float], unit: str) -> list[str]:
+def _grid(across: Axis, up: Axis, sizes: Sequence[int], unit: str) -> list[str]:
     marks = []
     for exponent in range(round(log10(up.least)), round(log10(up.most)) + 1):
         value = 10.0**exponent
@@ -112,7 +122,7 @@ def _grid(across: Axis, up: Axis, sizes: Sequence[float], unit: str) -> list[str
         marks.append(f'<path d="M{LEFT:g} {y:.1f}H{WIDTH - RIGHT:g}" stroke="{MUTED}" stroke-width="0.5"/>')
         marks.append(text(LEFT - 6, y + 4, str(Quantity(value, unit)), size=12, colour=MUTED, anchor="end"))
     for size in sizes[:: -(-len(sizes) // MOST_LABELS)]:
-        marks.append(text(across.at(size), up.start + 18, str(Quantity(size, "bytes")), size=12, colour=MUTED))
+        marks.append(text(across.at(size), up.start + 18, written_size(size), size=12, colour=MUTED))
     return marks
 
 
@@ -129,17 +139,18 @@ def _marker(number: int, x: float, y: float) -> str:
     return f'<path d="{shape}" fill="{fill}" stroke="{TEXT}"/>'
 
 
-def _label(title: str, curves: Sequence[Curve]) -> str:
-    """The picture in words: each contestant at its smallest and its largest size."""
-    said = [title + "."]
+def _label(title: str, headings: tuple[str, str], curves: Sequence[Curve], bus: Height) -> str:
+    """The picture in words: what it shows, and each contestant at its smallest and its largest size."""
+    above, below = headings
+    said = [title + ".", phrase("collective_bench.plot_panels", above=above, below=below)]
     for curve in curves:
         (least, soon), (most, late) = curve.points[0], curve.points[-1]
         said.append(
             phrase(
                 "collective_bench.plot_label",
                 contestant=curve.name,
-                least=Quantity(least, "bytes"), soon=Quantity(soon, "s"),
-                most=Quantity(most, "bytes"), late=Quantity(late, "s"),
+                least=written_size(least), soon=Quantity(soon, "s"), narrow=Quantity(bus(least, soon), "bytes/s"),
+                most=written_size(most), late=Quantity(late, "s"), wide=Quantity(bus(most, late), "bytes/s"),
             )
         )  # fmt: skip
     return " ".join(said)

@@ -49,7 +49,8 @@ def table(rows: Sequence[Row]) -> Table:
             phrase("collective_bench.wrong"),
         ]
     case = rows[0].case
-    caption = phrase("collective_bench.caption", collective=case.collective, ranks=case.ranks)
+    factor = number(case.factor, 2).text
+    caption = phrase("collective_bench.caption", collective=case.collective, ranks=case.ranks, factor=factor)
     return Table(caption, headings, [_cells(row.to_dict()) for row in rows])
 
 

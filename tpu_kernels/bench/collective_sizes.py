@@ -2,6 +2,8 @@
 
 import re
 
+from tpu_kernels.models.numerals import NO_BREAK_SPACE
+from tpu_kernels.models.quantity import Quantity
 from tpu_kernels.phrases import phrase
 
 UNITS = {"": 1, "K": 1 << 10, "M": 1 << 20, "G": 1 << 30}
@@ -19,6 +21,12 @@ def parsed_size(text: str) -> int:
 def parsed_sizes(text: str) -> list[int]:
     """Bytes of each size of a list. ``ValueError`` for an empty one."""
     return [parsed_size(word) for word in text.split(",")]
+
+
+def written_size(size: int) -> str:
+    """``64 KiB``, as it was asked for; with decimal prefixes where no binary one leaves a whole number."""
+    whole = [name for name, unit in UNITS.items() if name and size % unit == 0]
+    return f"{size // UNITS[whole[-1]]}{NO_BREAK_SPACE}{whole[-1]}iB" if whole else str(Quantity(size, "bytes"))
 
 
 def swept_sizes(least: str, most: str, factor: int) -> list[int]:

@@ -17,7 +17,9 @@ from tpu_kernels.phrases import phrase
 if TYPE_CHECKING:
     from tpu_kernels.bench.report import Recorded
 
-app = typer.Typer(no_args_is_help=True, help="Measure kernels and training: every result checked, in one run.")
+app = typer.Typer(
+    no_args_is_help=True, help="Measure kernels, training, collectives and TCP: every result checked, in one run."
+)
 
 app.command()(xray)
 app.command()(chooser)
@@ -142,15 +144,23 @@ def _add_collective(collective: str) -> None:
     @app.command(collective, help=f"{collective}, as the NCCL tests measure it. Exit status 1 when a result is wrong.")
     def command(
         sizes: Annotated[str, typer.Option(help="Comma-separated bytes of the whole array: 64K, 1M.")] = "",
-        least: Annotated[str, typer.Option("--min", help="The least size of a sweep, without --sizes.")] = "1K",
+        least: Annotated[str, typer.Option("--min", help="The smallest size of a sweep, without --sizes.")] = "1K",
         most: Annotated[str, typer.Option("--max", help="The largest size of a sweep.")] = "64M",
-        factor: Annotated[int, typer.Option(help="Of one size of a sweep over the one before.")] = 4,
-        dtype: Annotated[str, typer.Option(help="Of the elements.")] = "float32",
+        factor: Annotated[int, typer.Option(help="How many times the one before each size of a sweep is.")] = 4,
+        dtype: Annotated[
+            str, typer.Option(help="Of the elements: float32, bfloat16, float16, int32, int8.")
+        ] = "float32",
         op: Annotated[str | None, typer.Option(help="Of a reduction: sum, max, min; default: sum.")] = None,
         root: Annotated[int | None, typer.Option(help="Of a broadcast; default: 0.")] = None,
         devices: Annotated[int, typer.Option(min=2, help="How many devices, and processes of a peer.")] = 2,
         simulate: Annotated[bool, typer.Option("--simulate", help="Simulate the devices on the CPU.")] = False,
-        impl: Annotated[str, typer.Option(help="Comma-separated; default: what is fast here.")] = "",
+        impl: Annotated[
+            str,
+            typer.Option(
+                help="Comma-separated: ring, bidirectional and torus, our kernels; xla; chunked, which is xla in "
+                "pieces that a cache holds. Default: what is fast here. Interpreted kernels are checked, not timed."
+            ),
+        ] = "",
         peers: Annotated[str, typer.Option(help="Comma-separated: mpi, gloo.")] = "",
         peer_python: Annotated[
             str,

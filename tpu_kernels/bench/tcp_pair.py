@@ -1,7 +1,8 @@
 """One transfer between two network namespaces: a program that makes them, measures, prints a line of JSON and ends.
 
 The sender starts the receiver in a first namespace, goes to a second, and lays a veth pair between the two. They agree
-over a pipe: who, where to, go, done. When either ends, or whoever started them, the kernel takes all of it away.
+over a pipe: who, where to, go, done, counted. When either ends, or whoever started them, the kernel takes all of it
+away.
 """
 
 import json
@@ -71,6 +72,7 @@ def _send(receiver: Connection, job: Job) -> dict[str, Any]:
     received, theirs = receiver.recv()
     seconds = time.monotonic() - start
     ours = counters(NAME).since(before)
+    receiver.send("counted")
     return {
         "seconds": seconds,
         "sent": sent,
@@ -93,6 +95,7 @@ def _receive(sender: Connection, count: int, parent: int) -> None:
     sender.send("go")
     received = receive(streams)
     sender.send((received, counters(NAME).since(before)))
+    sender.recv()  # counted: a namespace that ends takes both ends of the pair with it
 
 
 if __name__ == "__main__":

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from tpu_kernels.bench.collective_case import Case, cases
-from tpu_kernels.bench.collective_sizes import parsed_size, parsed_sizes, swept_sizes
+from tpu_kernels.bench.collective_sizes import parsed_size, parsed_sizes, swept_sizes, written_size
 
 RANKS = 3
 
@@ -103,6 +103,14 @@ def test_sizes_are_read_as_powers_of_1024():
     assert parsed_sizes("4096, 64K,1MiB,2g") == [4096, 64 << 10, 1 << 20, 2 << 30]
     assert swept_sizes("1K", "64K", 4) == [1 << 10, 1 << 12, 1 << 14, 1 << 16]
     assert swept_sizes("1K", "63K", 4)[-1] == 1 << 14
+
+
+@pytest.mark.parametrize(
+    ("size", "written"),
+    [(1 << 10, "1~KiB"), (64 << 10, "64~KiB"), (3 << 19, "1536~KiB"), (2 << 30, "2~GiB"), (1000, "1~kB"), (8, "8~B")],
+)
+def test_a_size_is_shown_as_it_was_asked_for(size, written):
+    assert written_size(size) == written.replace("~", "\N{NO-BREAK SPACE}")
 
 
 @pytest.mark.parametrize("text", ["", "0", "1.5M", "-4", "1T", "K"])

@@ -74,6 +74,14 @@ def test_columns_are_those_of_the_nccl_tests():
     assert second[6:] == ["interpretado", "", "", "", "0", "", "", "", "2"]
 
 
+@pytest.mark.parametrize("lang", ["es", "pt"])
+def test_the_caption_says_what_the_columns_of_the_nccl_tests_mean(lang):
+    use(lang)
+    found = table(rows(line))
+    terms = ("algbw", "busbw", "1,50", "GB/s", "out of place", "in place", found.headings[10].capitalize())
+    assert [term for term in terms if term not in found.caption] == []
+
+
 @pytest.mark.parametrize(("place", "words"), [("cpu", "hilos de un proceso"), ("gloo", "TCP"), ("mpi", "procesos")])
 def test_every_row_says_what_it_was_measured_on(place, words):
     assert words in table(rows(line, place=place)).rows[0][6].text
@@ -101,6 +109,28 @@ def test_the_picture_is_an_image_with_words_for_it(lang):
     assert all("nan" not in d and "inf" not in d for d in shapes)
 
 
+def test_the_picture_says_in_which_form_each_was_measured():
+    both = [*rows(line), *rows(line, name="gloo", in_place_only=True)]
+    picture = draw(both, fitted(both))
+    for name in ("xla (en otro arreglo)", "gloo (en el mismo arreglo)"):
+        assert f"{name}:" in picture.label
+        assert f">{name}</text>" in picture.markup
+
+
+def test_sizes_are_drawn_in_order_however_they_were_measured():
+    mixed = rows(line, sizes=[SIZES[3], SIZES[0], SIZES[2]])
+    (xla,) = [part for part in draw(mixed, fitted(mixed)).label.split(". ") if part.startswith("xla")]
+    assert "con 1\N{NO-BREAK SPACE}KiB; " in xla
+    assert xla.endswith("con 64\N{NO-BREAK SPACE}KiB.")
+
+
+def test_words_for_the_picture_give_time_and_bus_bandwidth():
+    (small, large), slow = [1 << 20, 1 << 22], 1e-3
+    said = draw(found := rows(lambda size: slow, sizes=[small, large]), fitted(found)).label.replace("\xa0", " ")
+    assert "Arriba, tiempo por llamada, según el tamaño; abajo, ancho de banda de bus" in said
+    assert "1 ms y 1,57 GB/s con 1 MiB; 1 ms y 6,29 GB/s con 4 MiB." in said
+
+
 def test_a_refused_model_is_not_drawn():
     jagged = {size: line(size) * (1 + 2 * (number % 2)) for number, size in enumerate(SIZES)}
     smooth, rough = rows(line), rows(jagged.__getitem__)
@@ -109,7 +139,7 @@ def test_a_refused_model_is_not_drawn():
 
 
 def test_nothing_timed_is_nothing_to_draw():
-    with pytest.raises(ValueError, match="--impl xla"):
+    with pytest.raises(ValueError, match="xla a --impl"):
         draw([interpreted()], [])
 
 
@@ -130,6 +160,20 @@ def test_json_is_one_line_with_rows_by_size(tmp_path):
     assert names == [(1024, "xla"), (1024, "chunked"), (4096, "xla"), (4096, "chunked")]
     assert record["environment"]["versions"]["jax"]
     assert plot.read_text(encoding="utf-8").startswith("<svg")
+
+
+def test_help_names_what_each_option_takes():
+    from tpu_kernels.bench.collective_case import ITEM_SIZES
+    from tpu_kernels.bench.collective_peers import PEERS
+    from tpu_kernels.bench.collectives import IMPLEMENTATIONS
+
+    said = ran("all-reduce", "--help").stdout
+    assert [name for name in (*ITEM_SIZES, *PEERS, *IMPLEMENTATIONS) if name not in said] == []
+
+
+def test_too_few_devices_are_told_of_the_option_that_simulates_them():
+    with pytest.raises(ValueError, match="en la terminal, con --simulate"):
+        RUN.invoke(app, ["bench", "all-reduce", "--devices", "64"], catch_exceptions=False)
 
 
 @pytest.mark.parametrize("collective", ["all-gather", "reduce-scatter", "all-to-all", "broadcast", "permute"])

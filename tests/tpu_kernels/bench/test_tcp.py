@@ -112,7 +112,7 @@ def test_bytes_that_do_not_arrive_are_no_measurement():
         ({"mtus": [65536]}, "65536"),
         ({"streams": [0]}, "0 conexiones"),
         ({"streams": [257]}, "257"),
-        ({"streams": [4], "size": 3}, "3 bytes para 4"),
+        ({"streams": [4], "size": 3}, "Bytes: 3; conexiones: 4"),
         ({"size": None, "seconds": 0}, "--seconds 0"),
         ({"size": None, "seconds": float("nan")}, "nan"),
         ({"size": None}, "size=None"),

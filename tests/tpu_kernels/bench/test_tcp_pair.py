@@ -42,6 +42,24 @@ leave_network()
 print(network.readlink() != before)
 """
 
+# The sender waits for the receiver to end before its last count: a second in vain, as it should be.
+COUNTS_LATE = """
+import json, multiprocessing, os, sys
+from tpu_kernels.bench import tcp_pair
+count, sender, counts = tcp_pair.counters, os.getpid(), []
+
+def late(device):
+    if os.getpid() == sender and counts:
+        for receiver in multiprocessing.active_children():
+            receiver.join(1)
+        assert multiprocessing.active_children(), "the receiver took the device with it"
+    counts.append(device)
+    return count(device)
+
+tcp_pair.counters = late
+tcp_pair.main()
+"""
+
 
 @pytest.fixture(scope="module", autouse=True)
 def namespaces_allowed():
@@ -78,6 +96,16 @@ def test_both_ends_count_and_pay():
     assert found.receiver.bytes_received >= 8 * SIZE
     assert min(found.receiver.packets_sent, found.sender.packets_received) > 0
     assert min(found.sender.cpu_seconds, found.receiver.cpu_seconds) > 0
+
+
+def test_the_device_stays_until_the_sender_has_counted():
+    """A namespace goes with its last process, and takes both ends of the pair."""
+    job = {"mtu": 1500, "offload": False, "streams": 1, "size": 1000, "seconds": None, "parent": os.getpid()}
+    ran = subprocess.run(
+        [sys.executable, "-c", COUNTS_LATE, json.dumps(job)], capture_output=True, text=True, check=False
+    )
+    assert ran.returncode == 0, ran.stderr
+    assert json.loads(ran.stdout)["received"] == 1000
 
 
 def test_a_transfer_may_be_limited_by_time():

@@ -16,7 +16,7 @@ PIECE = 1024  # rows that are added at a time, at most: 512 KiB of float32
 
 
 class Workspace(NamedTuple):
-    """Room for the pieces: ``terms`` [SLOTS, 2, rows, lanes] in VMEM; semaphores [SLOTS, 2] and [SLOTS]."""
+    """Room for the pieces: ``terms`` [SLOTS, 2, rows, columns] in VMEM; semaphores [SLOTS, 2] and [SLOTS]."""
 
     terms: Ref
     fetching: Ref
@@ -33,7 +33,7 @@ def workspace(rows: int, columns: int, dtype: np.dtype) -> list[Any]:
 
 
 def accumulate(total: Ref, other: Ref, combine: Combine, rows: int, room: Workspace) -> None:
-    """``total`` becomes ``combine(total, other)``, both [n, lanes] in HBM; ``rows`` divides ``n``."""
+    """``total`` becomes ``combine(total, other)``, both [n, columns] in HBM; ``rows`` divides ``n``."""
     pieces = total.shape[0] // rows
 
     def fetches(piece: Step) -> list[Any]:

@@ -2,10 +2,11 @@
 
 ``axis_name`` is a mesh axis, or several, in whose order devices are numbered, the last one fastest. The kernels move
 float32, bfloat16 and int32, of any shape. All raise ``ValueError`` for an axis that the mesh does not have, an unknown
-``impl``, a dtype that the kernels do not move, and a shape that does not fall into equal parts where it must; and
-:class:`~tpu_kernels.backend.BackendError` where kernels cannot run. To jax the results of kernels vary over the axes,
-also where all devices get the same; on a CPU, ``shard_map`` must be told ``check_vma=False``. ``interpret=False``
-compiles for a TPU also where there is none; ``None`` then runs the kernels in Pallas's interpreter.
+``impl`` or ``op``, a device that is not there, a dtype that the kernels do not move, and a shape that does not fall
+into equal parts where it must; and :class:`~tpu_kernels.backend.BackendError` where kernels cannot run. To jax the
+results of kernels vary over the axes, also where all devices get the same; on a CPU, ``shard_map`` must be told
+``check_vma=False``, or ``ValueError`` says so. ``interpret=False`` compiles for a TPU also where there is none;
+``None`` then runs the kernels in Pallas's interpreter.
 """
 
 from collections.abc import Sequence
@@ -38,7 +39,7 @@ def all_gather(x: jax.Array, axis_name: Axes, *, impl: str = RING, interpret: bo
 def reduce_scatter(
     x: jax.Array, axis_name: Axes, *, op: str = SUM, impl: str = RING, interpret: bool | None = None
 ) -> jax.Array:
-    """``[n * m, ...]`` of each of ``n`` devices, added up -> ``[m, ...]``, part ``i`` on device ``i``.
+    """``[n * m, ...]`` of each of ``n`` devices, reduced by ``op`` -> ``[m, ...]``, part ``i`` on device ``i``.
 
     ``op``: ``"sum"``, ``"max"`` or ``"min"``. A sum is rounded to the dtype at each device that it passes.
     """
@@ -53,7 +54,10 @@ def reduce_scatter(
 def all_reduce(
     x: jax.Array, axis_name: Axes, *, op: str = SUM, impl: str = RING, interpret: bool | None = None
 ) -> jax.Array:
-    """An array of each device, added up -> the same on all, bit for bit. ``op`` as for :func:`reduce_scatter`."""
+    """An array of each device, reduced by ``op`` -> one of its shape, on all the same bit for bit.
+
+    ``op``: ``"sum"``, ``"max"`` or ``"min"``. A sum is rounded as in :func:`reduce_scatter`.
+    """
     sizes = judged.sizes(x, axis_name, impl)
     judged.operation(op)
     if impl == XLA or not travels(x, sizes):

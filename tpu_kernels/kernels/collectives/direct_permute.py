@@ -20,7 +20,7 @@ NOBODY = -1
 def permute(
     x: jax.Array, sizes: Mapping[str, int], pairs: Sequence[tuple[int, int]], *, collective_id: int, interpret: Any
 ) -> tuple[jax.Array, jax.Array]:
-    """``x`` [rows, lanes] of the first of each pair to the second, zeros where nothing comes.
+    """``x`` [rows, 128] of the first of each pair to the second, zeros where nothing comes.
 
     The second result counts the bytes that this device sent, int32 [1]. Devices are numbered along the mesh axes
     ``sizes``, the last one fastest. No source and no target occurs twice.

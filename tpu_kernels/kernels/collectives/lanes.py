@@ -10,10 +10,10 @@ from typing import TypeAlias
 
 @dataclass(frozen=True)
 class Lane:
-    """One way round the ring of ``size`` devices along a mesh axis; ``way`` is 1 to the next device, -1 to the last.
+    """One way round the ring of ``size`` devices along a mesh axis.
 
-    Each device sends ``steps`` whole shards this way. ``half`` is 0 or 1 when half a shard goes one device farther: the
-    first, or the second.
+    ``way`` is 1 to the next device, -1 to the one before. Each device sends ``steps`` whole shards this way. ``half``
+    is 0 or 1 when half a shard goes one device farther: the first, or the second.
     """
 
     axis: str

@@ -15,7 +15,10 @@ from tpu_kernels.kernels.collectives.channel import Channel, Move, Ref, Step, ex
 def kernel(
     shards: Sequence[Ref], results: Sequence[Ref], _: Sequence[Ref], channels: Sequence[Sequence[Channel]], own: Ref
 ) -> None:
-    """``shards[r]`` [rows, lanes] of every device on ring ``r`` to ``results[r]`` [devices, rows, lanes], in order."""
+    """``shards[r]`` [rows, 128] of every device on ring ``r`` to ``results[r]`` [devices, rows, 128], in order.
+
+    ``channels[r]`` has one for each way round ring ``r``; ``own`` is the semaphore of a device's copy of its own shard.
+    """
     lanes = [(channel, result) for ring, result in zip(channels, results, strict=True) for channel in ring]
 
     with jax.named_scope("barrier"):
@@ -30,7 +33,7 @@ def kernel(
     def pass_on(step: Step) -> None:
         moves = []
         for channel, result in lanes:
-            shard = result.at[channel.place(-step)]
+            shard = result.at[channel.place(-step)]  # of the device ``step`` places back
             moves.append(Move(channel, shard, shard, step, step < channel.lane.steps))
         exchange(moves)
         for channel, _ in lanes:

@@ -21,9 +21,9 @@ def kernel(
     channels: Sequence[Sequence[Channel]],
     own: Ref,
 ) -> None:
-    """``arrays[r]`` [devices, rows, lanes], place ``i`` for device ``i``; place ``i`` of ``results[r]`` came from it.
+    """``arrays[r]`` [devices, rows, 128], place ``i`` for device ``i``; place ``i`` of ``results[r]`` came from it.
 
-    ``buffers``: [2, messages, rows, lanes] for each lane: a message for each distance from two on, or one at least.
+    ``buffers``: [2, messages, rows, 128] for each lane: a message for each distance from two on, or one at least.
     """
     lanes = []
     remaining = iter(buffers)

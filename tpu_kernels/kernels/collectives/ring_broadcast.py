@@ -26,7 +26,7 @@ def kernel(
     roots: Sequence[int],
     holding: Sequence[Mapping[str, int]],
 ) -> None:
-    """``arrays[r]`` [chunks, rows, lanes] of device ``roots[r]`` of each ring ``r`` to all its ``results[r]``.
+    """``arrays[r]`` [chunks, rows, 128] of device ``roots[r]`` of each ring ``r`` to all its ``results[r]``.
 
     A lane reaches ``steps`` devices, and carries every chunk to each. Only the rings that are at ``holding[r]`` on the
     axes that it names have something to send; on the others every device keeps its own.

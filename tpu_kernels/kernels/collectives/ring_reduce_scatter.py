@@ -37,9 +37,9 @@ def kernel(
     combine: Combine,
     piece: Sequence[int],
 ) -> None:
-    """``arrays[r]`` [devices, rows, lanes] of every device on ring ``r``, added up, to ``results[r]`` [rows, lanes].
+    """``arrays[r]`` [devices, rows, 128] of every device on ring ``r``, added up, to ``results[r]`` [rows, 128].
 
-    Place ``i`` is for device ``i``. ``buffers``: [2, rows, lanes] for each lane. ``piece[r]`` rows are added at a time,
+    Place ``i`` is for device ``i``. ``buffers``: [2, rows, 128] for each lane. ``piece[r]`` rows are added at a time,
     which divide half of the rows.
     """
     lanes = []
