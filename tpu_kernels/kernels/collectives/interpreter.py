@@ -4,8 +4,10 @@ Devices wait for each other there, each in a thread of XLA's pool. With as few t
 once one of them needs a thread to copy an array; so a pool that is too narrow is refused before anything starts.
 """
 
+import contextlib
 import os
 from collections.abc import Mapping
+from pathlib import Path
 from typing import Any
 
 import jax
@@ -15,6 +17,7 @@ from tpu_kernels.backend import THREADS_PER_DEVICE, BackendError
 from tpu_kernels.phrases import phrase
 
 VARIABLE = "NPROC"  # the width of XLA's pool instead of the number of cores, when it is set as jax starts
+THREADS = "tf_XLAEigen"  # what Linux calls those of the pool
 
 
 def interpreter(devices: int, interpret: bool | None = None) -> Any:
@@ -30,7 +33,7 @@ def interpreter(devices: int, interpret: bool | None = None) -> Any:
         return False
     if platform != "cpu":
         raise BackendError(phrase("collectives.no_kernels", platform=platform))
-    width = max(jax.local_device_count(), _named(os.environ) or _cores())
+    width = _counted() or max(jax.local_device_count(), _named(os.environ) or _cores())
     wanted = THREADS_PER_DEVICE * devices
     if width < wanted:
         raise BackendError(phrase("collectives.narrow_pool", width=width, devices=devices, wanted=wanted))
@@ -46,6 +49,15 @@ def races_found() -> bool:
 
     found = interpret_pallas_call.races
     return bool(found is not None and found.races_found)
+
+
+def _counted() -> int:
+    """Threads of the pool, whatever was set after jax started; none where the system does not tell."""
+    found = 0
+    for name in Path("/proc/self/task").glob("*/comm"):
+        with contextlib.suppress(OSError):  # a thread that has ended meanwhile
+            found += name.read_text("utf-8").strip() == THREADS
+    return found
 
 
 def _named(environment: Mapping[str, str]) -> int:

@@ -46,9 +46,9 @@ def bytes_sent(
         raise ValueError(phrase("collectives.unknown", got=repr(collective), known=", ".join(COLLECTIVES)))
     sizes = judged.sizes(x, axis_name, impl)
     judged.kernels(impl)
-    judged.operation(op)
-    judged.device(root, "root", sizes)
-    judged.pairs(pairs, sizes)
+    judged.operation(op, x)
+    start = judged.device(root, "root", sizes)
+    moves = judged.pairs(pairs, sizes)
     if collective == ALL_GATHER:
         judged.leading(x, collective)
     if collective in (REDUCE_SCATTER, ALL_TO_ALL):
@@ -60,13 +60,13 @@ def bytes_sent(
         raise ValueError(phrase("collectives.too_many_bytes", got=most, most=COUNTED_BELOW))
     run = stages(x, sizes, impl, interpret, count=True)
     if collective == PERMUTATION:
-        return _permuted(x, sizes, pairs, run)
+        return _permuted(x, sizes, moves, run)
     carry: Mapping[str, Callable[[], jax.Array]] = {
         ALL_GATHER: lambda: whole.all_gather(x, run),
         REDUCE_SCATTER: lambda: whole.reduce_scatter(x, COMBINE[op], run),
         ALL_REDUCE: lambda: whole.all_reduce(x, COMBINE[op], run),
         ALL_TO_ALL: lambda: whole.all_to_all(x, run),
-        BROADCAST: lambda: whole.broadcast(x, root, run),
+        BROADCAST: lambda: whole.broadcast(x, start, run),
     }
     carry[collective]()
     found: dict[Link, jax.Array] = {}

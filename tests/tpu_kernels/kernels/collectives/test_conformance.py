@@ -5,6 +5,7 @@ from dataclasses import dataclass, field
 from math import prod
 from typing import Any
 
+import jax
 import jax.numpy as jnp
 import numpy as np
 import pytest
@@ -128,11 +129,17 @@ def test_xla_gives_what_numpy_gives(collective: str) -> None:
         oracle.check(kernel(case)(held), held, collective, case.sizes, case.axes, **case.how)
 
 
-@pytest.mark.parametrize("op", ["sum", "max", "min"])
-def test_reductions_keep_what_is_no_number(op: str) -> None:
+@pytest.mark.parametrize(
+    ("op", "impl", "dtype"),
+    [
+        *((op, "ring", "float32") for op in ("sum", "max", "min")),
+        *((op, "xla", dtype) for op in ("sum", "max", "min") for dtype in ("float32", "bfloat16")),
+    ],
+)
+def test_reductions_keep_what_is_no_number(op: str, impl: str, dtype: str) -> None:
     """NaN, infinities and the infinity minus itself come out where NumPy has them."""
-    case = Case("all_reduce", "ring", {"x": 3}, ("x",), (16,), "float32", {"op": op})
-    held = oracle.numbers(np.random.default_rng(4), (3, 16), "float32")
+    case = Case("all_reduce", impl, {"x": 3}, ("x",), (16,), dtype, {"op": op})
+    held = oracle.numbers(np.random.default_rng(4), (3, 16), dtype)
     held[1, 0], held[2, 1], held[0, 2] = np.nan, np.inf, -np.inf
     held[0, 3], held[2, 3] = np.inf, -np.inf
     with np.errstate(invalid="ignore"):  # NumPy says so of the last
@@ -141,17 +148,75 @@ def test_reductions_keep_what_is_no_number(op: str) -> None:
     assert np.isnan(got[0, 0])
 
 
-def test_moves_keep_every_bit() -> None:
+@pytest.mark.parametrize("impl", ["ring", "xla"])
+def test_moves_keep_every_bit(impl: str) -> None:
     """Also of a NaN's payload, of numbers too small to be normal, and of minus zero."""
     bits = (
         np.array([[0x7FC00001, 0xFFA00002, 0x00000001, 0x80000000]] * 3, np.uint32)
         + np.arange(3, dtype=np.uint32)[:, None]
     )
+    bits[1, 3] = 0x80000000
     for collective in ("all_gather", "broadcast", "permute"):
-        how = {"pairs": [(0, 1), (1, 2), (2, 0)]} if collective == "permute" else {}
-        case = Case(collective, "ring", {"x": 3}, ("x",), (4,), "float32", how)
+        how: dict[str, Any] = {"broadcast": {"root": 1}, "permute": {"pairs": [(0, 1), (1, 2), (2, 0)]}}.get(
+            collective, {}
+        )
+        case = Case(collective, impl, {"x": 3}, ("x",), (4,), "float32", how)
         got = np.asarray(kernel(case)(bits.view(np.float32))).view(np.uint32)
         np.testing.assert_array_equal(got, oracle.expected(collective, bits, case.sizes, case.axes, **how))
+
+
+@pytest.mark.parametrize("dtype", ["bool", "uint8", "float16", "complex64"])
+def test_xla_moves_other_dtypes_too(dtype: str) -> None:
+    held = np.random.default_rng(5).integers(0, 2, (3, 6)).astype(dtype)
+    for collective in ("all_gather", "all_to_all", "broadcast", "permute"):
+        how: dict[str, Any] = {"broadcast": {"root": 2}, "permute": {"pairs": [(2, 0)]}}.get(collective, {})
+        case = Case(collective, "xla", {"x": 3}, ("x",), (6,), dtype, how)
+        got = np.asarray(kernel(case)(held))
+        assert got.dtype == held.dtype
+        np.testing.assert_array_equal(got, oracle.expected(collective, held, case.sizes, case.axes, **how))
+
+
+def test_a_broadcast_by_xla_has_a_gradient() -> None:
+    """All that devices make of it flows back to the root."""
+    held = np.arange(6, dtype=np.float32).reshape(3, 2)
+    case = Case("broadcast", "xla", {"x": 3}, ("x",), (2,), "float32", {"root": 1})
+    weights = np.array([[1, 2], [3, 4], [5, 6]], np.float32)
+    got = jax.grad(lambda x: (kernel(case)(x) * weights).sum())(held)
+    np.testing.assert_array_equal(got, [[0, 0], [9, 12], [0, 0]])
+
+
+def test_devices_may_be_named_by_numpy_and_pairs_come_from_anywhere() -> None:
+    held = np.arange(6, dtype=np.float32).reshape(3, 2)
+    turned = [(0, 1), (1, 2), (2, 0)]
+    want = oracle.permute(held, turned)
+    for pairs in (np.array(turned), "generator", dict(turned).items()):
+
+        def act(x: Any, pairs: Any = pairs) -> Any:
+            found = (pair for pair in turned) if isinstance(pairs, str) else pairs
+            return collectives.permute(x, "x", found)
+
+        np.testing.assert_array_equal(oracle.program(act, {"x": 3})(held), want)
+    for impl in ("ring", "xla"):
+        run = oracle.program(lambda x, impl=impl: collectives.broadcast(x, "x", root=np.int64(2), impl=impl), {"x": 3})
+        np.testing.assert_array_equal(run(held), oracle.broadcast(held, 2))
+
+
+@pytest.mark.parametrize(
+    ("collective", "shape"), [("all_gather", (2,)), ("reduce_scatter", (6, 2)), ("all_reduce", ())]
+)
+def test_a_batch_is_one_larger_array(
+    collective: str, shape: tuple[int, ...], capsys: pytest.CaptureFixture[str]
+) -> None:
+    """``vmap`` on each device, over every place that the batch may have, and twice."""
+    act = getattr(collectives, collective)
+    held = np.random.default_rng(6).integers(-9, 9, (3, 4, *shape)).astype(np.int32)
+    got = oracle.program(jax.vmap(lambda x: act(x, "x", impl="bidirectional")), {"x": 3})(held)
+    want = np.stack([oracle.COLLECTIVES[collective](held[:, one]) for one in range(4)], axis=1)
+    np.testing.assert_array_equal(got, want)
+    twice = oracle.program(jax.vmap(jax.vmap(lambda x: act(x, "x"), in_axes=-1, out_axes=-1)), {"x": 3})
+    got = twice(np.stack([held, -held], axis=-1))[..., 0]
+    np.testing.assert_array_equal(got, want)
+    assert capsys.readouterr().out == ""
 
 
 def test_collectives_follow_one_another_in_one_program(capsys: pytest.CaptureFixture[str]) -> None:

@@ -54,6 +54,26 @@ REFUSED: list[tuple[Callable[[Any], Any], str, str]] = [
         "root: 2 no es un dispositivo de x=2; van de 0 a 1.",
         "root: 2 não é um dispositivo de x=2; eles vão de 0 a 1.",
     ),
+    (
+        lambda x: all_reduce(list(x), "x"),
+        "Se esperaba un arreglo de jax o de NumPy y se recibió list.",
+        "Esperava-se um array do jax ou do NumPy e foi recebido list.",
+    ),
+    (lambda x: all_gather(x, 0), "distintos; se recibió 0.", "diferentes; foi recebido 0."),
+    (lambda x: all_gather(x, {"x"}), "distintos; se recibió {'x'}.", "diferentes; foi recebido {'x'}."),
+    (lambda x: all_reduce(x, "x", op=["sum"]), "No hay una operación ['sum'];", "Não existe a operação ['sum'];"),
+    (
+        lambda x: reduce_scatter(x[:2] > 0, "x", impl="xla"),
+        'Una suma de bool no es bool: usa op="max"',
+        'Uma soma de bool não é bool: use op="max"',
+    ),
+    (
+        lambda x: all_reduce(x.astype("complex64"), "x", op="min", impl="xla"),
+        'op="min" compara, y entre números complex64 no hay mayor ni menor',
+        'op="min" compara, e entre números complex64 não há maior nem menor',
+    ),
+    (lambda x: permute(x, "x", [(0, 1, 1)]), "se recibió [(0, 1, 1)].", "foi recebido [(0, 1, 1)]."),
+    (lambda x: permute(x, "x", [0, 1]), "se recibió [0, 1].", "foi recebido [0, 1]."),
     (lambda x: broadcast(x, "x", root=True), "root: True no es un dispositivo", "root: True não é um dispositivo"),
     (lambda x: permute(x, "x", [(0, -1)]), "pairs: -1 no es un dispositivo", "pairs: -1 não é um dispositivo"),
     (
@@ -78,6 +98,44 @@ def test_outside_shard_map_there_is_no_mesh(language: str) -> None:
     messages.use(language)
     with pytest.raises(ValueError, match=r"\bx\b.*jax\.shard_map"):
         all_gather(np.zeros(3, np.float32), "x")
+
+
+@pytest.mark.parametrize("language", ["es", "pt"])
+def test_an_axis_of_vmap_is_no_axis_of_a_mesh(language: str) -> None:
+    """XLA's collectives run over it; kernels have no device to send to."""
+    messages.use(language)
+    held = np.arange(6, dtype=np.float32).reshape(2, 3)
+    np.testing.assert_array_equal(jax.vmap(lambda x: all_reduce(x, "x", impl="xla"), axis_name="x")(held)[0], [3, 5, 7])
+    with pytest.raises(ValueError, match=r"\bx\b.*jax\.shard_map"):
+        jax.vmap(lambda x: all_reduce(x, "x"), axis_name="x")(held)
+
+
+@pytest.mark.parametrize(("language", "said"), [("es", "y faltan: y. Quita axis"), ("pt", "e faltam: y. Tire axis")])
+def test_shard_map_must_leave_no_axis_to_jax(language: str, said: str) -> None:
+    messages.use(language)
+    some: dict[str, Any] = {"in_specs": P("x"), "out_specs": P("x"), "axis_names": {"x"}, "check_vma": False}
+    run = jax.shard_map(lambda x: all_gather(x, "x"), mesh=oracle.mesh(SIZES), **some)
+    with pytest.raises(ValueError, match=said):
+        jax.jit(run).lower(np.zeros(4, np.float32))
+
+
+@pytest.mark.parametrize(
+    ("language", "said"),
+    [
+        ("es", r'no sabe derivar .* all_gather con impl="ring"'),
+        ("pt", r'não sabe derivar .* all_gather com impl="ring"'),
+    ],
+)
+def test_a_kernel_is_not_differentiated(language: str, said: str) -> None:
+    messages.use(language)
+    held = np.arange(6, dtype=np.float32).reshape(2, 3)
+
+    def loss(held: Any, impl: str) -> Any:
+        return oracle.program(lambda x: all_gather(x, "x", impl=impl), {"x": 2})(held).sum()
+
+    np.testing.assert_array_equal(jax.grad(loss)(held, "xla"), np.full((2, 3), 2.0))
+    with pytest.raises(ValueError, match=said):
+        jax.grad(loss)(held, "ring")
 
 
 @pytest.mark.parametrize(("language", "said"), [("es", "pasa check_vma=False"), ("pt", "passe check_vma=False")])

@@ -16,7 +16,9 @@ if hasattr(os, "sched_setaffinity"):
     os.sched_setaffinity(0, {min(os.sched_getaffinity(0))})
 sizes = {sizes}
 jax.config.update("jax_num_cpu_devices", 8)
-mesh = Mesh(np.array(jax.devices()[: np.prod(sizes)]).reshape(sizes), ("x", "y"))
+here = jax.devices()
+{late}
+mesh = Mesh(np.array(here[: np.prod(sizes)]).reshape(sizes), ("x", "y"))
 run = jax.shard_map(
     lambda x: all_gather(x, "y"), mesh=mesh, in_specs=P(("x", "y")), out_specs=P(("x", "y")), check_vma=False
 )
@@ -24,10 +26,10 @@ print(jax.jit(run)(np.ones(8 * 65536, np.int32)).sum())
 """
 
 
-def started(sizes: tuple[int, int], **changes: str) -> subprocess.CompletedProcess[str]:
+def started(sizes: tuple[int, int], late: str = "", **changes: str) -> subprocess.CompletedProcess[str]:
     """The program on a machine with one core."""
     environment = {**{name: value for name, value in os.environ.items() if name != "NPROC"}, **changes}
-    program = [sys.executable, "-c", PROGRAM.replace("{sizes}", repr(sizes))]
+    program = [sys.executable, "-c", PROGRAM.replace("{sizes}", repr(sizes)).replace("{late}", late)]
     return subprocess.run(program, env=environment, capture_output=True, text=True, timeout=300, check=False)
 
 
@@ -46,6 +48,12 @@ def test_named_width_counts_instead_of_the_cores() -> None:
     assert "Con 8 hilos" in started((4, 2), NPROC="4", SISTOLICA_LANG="es").stderr
     wide = started((4, 2), NPROC="24")
     assert wide.stdout.split() == [str(8 * 65536 * 2)], wide.stderr
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="only Linux tells how many threads there are")
+def test_a_width_named_after_jax_started_does_not_count() -> None:
+    run = started((4, 2), late='os.environ["NPROC"] = "24"', SISTOLICA_LANG="es")
+    assert "Con 8 hilos" in run.stderr
 
 
 def test_a_pool_that_is_wide_enough_for_a_smaller_mesh_runs() -> None:
