@@ -13,8 +13,9 @@ from multiprocessing import get_context
 from multiprocessing.connection import Connection
 from typing import Any, NamedTuple
 
+from tpu_kernels.bench.mortal import die_with
 from tpu_kernels.bench.tcp_counters import counters
-from tpu_kernels.bench.tcp_namespaces import die_with, leave_for_another_network, leave_network
+from tpu_kernels.bench.tcp_namespaces import leave_for_another_network, leave_network
 from tpu_kernels.bench.tcp_streams import accept, congestion_control, dial, listener, receive, send
 from tpu_kernels.bench.tcp_veth import NAME, bring_up, connect_namespaces
 
@@ -71,6 +72,7 @@ def _send(receiver: Connection, job: Job) -> dict[str, Any]:
     received, theirs = receiver.recv()
     seconds = time.monotonic() - start
     ours = counters(NAME).since(before)
+    receiver.send("counted")  # with the other side's last process its end of the cable goes, and ours with it
     return {
         "seconds": seconds,
         "sent": sent,
@@ -93,6 +95,7 @@ def _receive(sender: Connection, count: int, parent: int) -> None:
     sender.send("go")
     received = receive(streams)
     sender.send((received, counters(NAME).since(before)))
+    sender.recv()  # counted
 
 
 if __name__ == "__main__":
