@@ -5,6 +5,7 @@ import os
 import shutil
 import subprocess
 import tempfile
+import time
 from collections.abc import Callable, Sequence
 from contextlib import ExitStack
 from pathlib import Path
@@ -14,10 +15,12 @@ import tpu_kernels
 from tpu_kernels.bench.collective_case import Case
 from tpu_kernels.bench.collective_row import Outcome, Row
 from tpu_kernels.bench.measurement_error import MeasurementError
+from tpu_kernels.bench.mortal import mortal
 from tpu_kernels.phrases import phrase
 
 DEADLINE = 600  # seconds for one case, beyond which its ranks surely wait for each other
 PATIENCE = 10  # seconds to end in
+GLANCE = 0.5  # seconds after which it is looked whether all ranks still live
 COMPLAINTS = "complaints"
 IMPORTABLE = "import importlib.util, sys; sys.exit(importlib.util.find_spec(sys.argv[1]) is None)"
 
@@ -42,14 +45,15 @@ class Answer(NamedTuple):
 def bench_peer(name: str, python: str, case: Case, *, warmup: int, repeats: int) -> Answer:
     """What the peer measured on ``case``, in processes that end with it.
 
-    Raises ``MeasurementError`` when it ends without a result, and after :data:`DEADLINE` seconds.
+    Raises ``MeasurementError`` when one of its ranks fails, when it ends without a result, and after
+    :data:`DEADLINE` seconds.
     """
     job = json.dumps({"case": case.to_dict(), "warmup": warmup, "repeats": repeats})
     with tempfile.TemporaryDirectory() as folder, ExitStack() as ending:
         ranks = PEERS[name].start(python, job, case.ranks, folder)
         for rank in ranks:
             ending.callback(_end, rank)
-        found = json.loads(_result(name, ranks[0], folder))
+        found = _parsed(name, _result(name, ranks, folder))
     if "missing" in found:
         return Answer(
             found["version"], None, phrase("collective_bench.peer_lacks", peer=name, missing=found["missing"])
@@ -110,21 +114,35 @@ def _started(command: list[str], folder: str, rank: int, variables: dict[str, st
     environment = {**os.environ, **variables, "PYTHONPATH": os.pathsep.join(paths)}
     with Path(folder, COMPLAINTS).open("a", encoding="utf-8") as complaints:
         output = subprocess.DEVNULL if rank else subprocess.PIPE
-        return subprocess.Popen(command, env=environment, stdout=output, stderr=complaints, text=True)
+        return subprocess.Popen(mortal(command), env=environment, stdout=output, stderr=complaints, text=True)
 
 
-def _result(name: str, first: subprocess.Popen[str], folder: str) -> str:
-    try:
-        text, _ = first.communicate(timeout=DEADLINE)
-    except subprocess.TimeoutExpired:
-        raise MeasurementError(phrase("collective_bench.peer_silent", peer=name, seconds=DEADLINE)) from None
-    if first.returncode:
+def _result(name: str, ranks: Sequence[subprocess.Popen[str]], folder: str) -> str:
+    """What the first rank says. It would wait for another that failed, without a word."""
+    first, *others = ranks
+    deadline, text = time.monotonic() + DEADLINE, None
+    while text is None and not (failed := [rank for rank in others if rank.poll()]):
+        try:
+            text, _ = first.communicate(timeout=min(GLANCE, DEADLINE))
+        except subprocess.TimeoutExpired:
+            if time.monotonic() > deadline:
+                raise MeasurementError(phrase("collective_bench.peer_silent", peer=name, seconds=DEADLINE)) from None
+    status = failed[0].returncode if text is None else first.returncode
+    if text is None or status:
         said = Path(folder, COMPLAINTS).read_text(encoding="utf-8", errors="replace").strip()
         last = said.splitlines()[-1] if said else ""
-        raise MeasurementError(
-            phrase("collective_bench.peer_failed", peer=name, status=first.returncode, complaint=last)
-        )
+        raise MeasurementError(phrase("collective_bench.peer_failed", peer=name, status=status, complaint=last))
     return text
+
+
+def _parsed(name: str, text: str) -> dict[str, Any]:
+    try:
+        found = json.loads(text)
+    except ValueError:
+        found = None
+    if not isinstance(found, dict) or "version" not in found:
+        raise MeasurementError(phrase("collective_bench.peer_odd", peer=name, got=repr(text[:80])))
+    return found
 
 
 def _end(rank: subprocess.Popen[str]) -> None:

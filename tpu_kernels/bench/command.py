@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from tpu_kernels.bench.measurement_error import MeasurementError
 from tpu_kernels.bench.options import WRONG, Json, Lang, Out, Repeats, Warmup, check_place, progress_bar, split
 from tpu_kernels.bench.xray_command import chooser, xray
 from tpu_kernels.messages import use
@@ -206,7 +207,7 @@ def _add_collective(collective: str) -> None:
         if plot is not None:
             from tpu_kernels.bench.collective_plot import draw
 
-            plot.write_text(draw(found.rows, found.fits).markup + "\n", encoding="utf-8")
+            _write(plot, draw(found.rows, found.fits).markup)
         raise typer.Exit(0 if all(row.right for row in found.rows) else WRONG)
 
 
@@ -273,11 +274,26 @@ def _show(rows: Sequence["Recorded"], table: Any, json_only: bool, out: Path | N
 
 
 def _give(record: dict[str, Any], lines: Iterable[str], json_only: bool, out: Path | None) -> None:
-    if out is not None:
-        out.write_text(json.dumps(record, indent=1) + "\n", encoding="utf-8")
-    _print([json.dumps(record)] if json_only else lines)
+    """To the file, and to people also where the file cannot be written after all."""
+    try:
+        if out is not None:
+            _write(out, json.dumps(record, indent=1))
+    finally:
+        _print([json.dumps(record)] if json_only else lines)
+
+
+def _write(place: Path, text: str) -> None:
+    try:
+        place.write_text(text + "\n", encoding="utf-8")
+    except OSError as error:
+        raise MeasurementError(phrase("bench.not_writable", place=place, reason=error.strerror)) from error
 
 
 def _print(lines: Iterable[str]) -> None:
-    for line in lines:
-        typer.echo(line)
+    try:
+        for line in lines:
+            typer.echo(line)
+    except BrokenPipeError:  # whoever reads has had enough, which is no fault
+        raise
+    except OSError as error:
+        raise MeasurementError(phrase("bench.not_writable", place="stdout", reason=error.strerror)) from error

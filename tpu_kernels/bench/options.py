@@ -1,8 +1,10 @@
 """What the commands of ``bench`` have in common: options, exit status, a bar that shows how far they are."""
 
+import errno
+import os
 import sys
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, TextIO
 
 import typer
 from rich.console import Console
@@ -21,9 +23,22 @@ WRONG = 1
 
 
 def check_place(out: Path | None) -> None:
-    """Before anything is measured, which would be lost. Raises ``typer.BadParameter`` for a folder that is missing."""
-    if out is not None and not out.parent.is_dir():
+    """Before anything is measured, which would be lost. Raises ``typer.BadParameter`` for a folder that is missing, and
+    a file that cannot be written."""
+    if out is None:
+        return
+    if not out.parent.is_dir():
         raise typer.BadParameter(phrase("bench.no_folder", folder=out.parent, name=out.name))
+    try:
+        if out.is_dir():
+            raise IsADirectoryError(errno.EISDIR, os.strerror(errno.EISDIR))
+        if not out.exists():
+            out.touch()
+            out.unlink()
+        elif not os.access(out, os.W_OK):
+            raise PermissionError(errno.EACCES, os.strerror(errno.EACCES))
+    except OSError as error:
+        raise typer.BadParameter(phrase("bench.not_writable", place=out, reason=error.strerror)) from None
 
 
 def split(text: str) -> list[str]:
@@ -33,7 +48,7 @@ def split(text: str) -> list[str]:
 
 def progress_bar(*, quiet: bool = False) -> Progress:
     """On stderr, gone when done; none where nobody watches."""
-    hidden = quiet or not sys.stderr.isatty()
+    hidden = quiet or not _watched(sys.stderr)
     # What is printed meanwhile goes above the bar; to a file it must go by itself.
     return Progress(
         TextColumn("{task.description}"),
@@ -43,5 +58,10 @@ def progress_bar(*, quiet: bool = False) -> Progress:
         console=Console(stderr=True),
         transient=True,
         disable=hidden,
-        redirect_stdout=sys.stdout.isatty(),
+        redirect_stdout=_watched(sys.stdout),
     )
+
+
+def _watched(stream: TextIO | None) -> bool:
+    """Whether it is a terminal; one that was closed before Python started is None."""
+    return stream is not None and stream.isatty()

@@ -1,17 +1,14 @@
 """Network namespaces that nothing can leave behind: they have no name and no file, only the processes inside.
 
 ``ip netns add`` binds a namespace to a file, which survives whoever made it. Here the kernel removes a namespace, and
-the devices in it, when its last process ends; and each process ends with the one that started it, however that ended.
+the devices in it, when its last process ends; and each process ends with the one that started it (:mod:`mortal`).
 """
 
 import ctypes
 import os
-import signal
-import sys
 
 CLONE_NEWUSER = 0x10000000  # linux/sched.h
 CLONE_NEWNET = 0x40000000
-PR_SET_PDEATHSIG = 1  # linux/prctl.h
 
 
 def leave_network() -> None:
@@ -34,25 +31,7 @@ def leave_for_another_network() -> None:
     _unshare(CLONE_NEWNET)
 
 
-def die_with(parent: int) -> None:
-    """Has the kernel kill this process when ``parent``, the process that started it, ends; at once if it has.
-
-    Call it after :func:`leave_network`: a change of rights makes the kernel forget the wish.
-    """
-    _check(_libc().prctl(PR_SET_PDEATHSIG, signal.SIGKILL, 0, 0, 0))
-    if os.getppid() != parent:  # it ended before the wish was heard
-        sys.exit(1)
-
-
 def _unshare(flags: int) -> None:
-    _check(_libc().unshare(flags))
-
-
-def _libc() -> ctypes.CDLL:
-    return ctypes.CDLL(None, use_errno=True)
-
-
-def _check(status: int) -> None:
-    if status:
+    if ctypes.CDLL(None, use_errno=True).unshare(flags):
         number = ctypes.get_errno()
         raise OSError(number, os.strerror(number))

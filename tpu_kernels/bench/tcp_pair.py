@@ -14,8 +14,9 @@ from multiprocessing import get_context
 from multiprocessing.connection import Connection
 from typing import Any, NamedTuple
 
+from tpu_kernels.bench.mortal import die_with
 from tpu_kernels.bench.tcp_counters import counters
-from tpu_kernels.bench.tcp_namespaces import die_with, leave_for_another_network, leave_network
+from tpu_kernels.bench.tcp_namespaces import leave_for_another_network, leave_network
 from tpu_kernels.bench.tcp_streams import accept, congestion_control, dial, listener, receive, send
 from tpu_kernels.bench.tcp_veth import NAME, bring_up, connect_namespaces
 

@@ -30,7 +30,8 @@ def accept(listening: Stream, streams: int) -> list[Stream]:
 
 
 def send(streams: Sequence[Stream], *, size: int | None, seconds: float | None) -> int:
-    """Sends ``size`` bytes shared among the streams, or for ``seconds``; ends each stream. The bytes sent."""
+    """Sends ``size`` bytes shared among the streams, or for ``seconds``, a buffer on each at least; ends each stream.
+    The bytes sent."""
     shares = _equal_shares(size, len(streams)) if size is not None else [None] * len(streams)
     until = None if seconds is None else time.monotonic() + seconds
     return _side_by_side(streams, lambda number: _pour(streams[number], shares[number], until))
@@ -55,7 +56,7 @@ def _side_by_side(streams: Sequence[Stream], work: Callable[[int], int]) -> int:
 def _pour(stream: Stream, share: int | None, until: float | None) -> int:
     chunk = memoryview(bytearray(CHUNK))
     sent = 0
-    while (share is None or sent < share) and (until is None or time.monotonic() < until):
+    while (share is None or sent < share) and (until is None or not sent or time.monotonic() < until):
         part = CHUNK if share is None else min(CHUNK, share - sent)
         stream.sendall(chunk[:part])
         sent += part

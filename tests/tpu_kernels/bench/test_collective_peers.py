@@ -1,6 +1,8 @@
 """Peers: what every one runs, in threads of this process, and programs that are absent, silent or broken."""
 
 import json
+import os
+import select
 import signal
 import subprocess
 import sys
@@ -144,6 +146,53 @@ def test_a_peer_that_never_ends_is_ended(monkeypatch):
     with pytest.raises(MeasurementError, match=r"0\.01 s"):
         bench_peer("threads", sys.executable, OF, warmup=2, repeats=3)
     assert started[0].returncode == -signal.SIGTERM  # asked, not killed: mpirun takes its ranks with it
+
+
+def test_a_peer_whose_other_rank_fails_is_not_waited_for(monkeypatch):
+    def start(python, job, ranks, folder):
+        first = collective_peers._started([python, "-c", "import time; time.sleep(600)"], folder, 0, {})
+        return [first, collective_peers._started([python, "-c", "raise SystemExit('no port')"], folder, 1, {})]
+
+    monkeypatch.setitem(collective_peers.PEERS, "threads", Peer("sys", "", start))
+    with pytest.raises(MeasurementError, match=r"estado 1.*no port"):
+        bench_peer("threads", sys.executable, OF, warmup=2, repeats=3)
+
+
+@pytest.mark.parametrize("words", ["", "not json", "[]"])
+def test_a_peer_that_says_something_else_is_refused(monkeypatch, words):
+    with pytest.raises(MeasurementError, match=r"threads terminó sin una medida; dijo '.*--peer-python"):
+        answer(monkeypatch, words)
+
+
+def test_a_program_that_is_not_there_is_named(monkeypatch):
+    def start(python, job, ranks, folder):
+        return [collective_peers._started(["no/such/program"], folder, 0, {})]
+
+    monkeypatch.setitem(collective_peers.PEERS, "threads", Peer("sys", "", start))
+    with pytest.raises(MeasurementError, match=r"estado 1.*no/such/program"):
+        bench_peer("threads", sys.executable, OF, warmup=2, repeats=3)
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="only Linux ends a process with the one that started it")
+@pytest.mark.parametrize("sent", [signal.SIGKILL, signal.SIGTERM])
+def test_ranks_end_with_the_benchmark_however_it_ends(sent):
+    """The rank holds the other end of a pipe, which closes when it ends."""
+    ours, theirs = os.pipe()
+    rank = f"import os, time; os.write({theirs}, b'here'); time.sleep(600)"
+    program = f"""
+import subprocess, sys
+from tpu_kernels.bench.mortal import mortal
+subprocess.run(mortal([sys.executable, "-c", {rank!r}]), close_fds=False)
+"""
+    with os.fdopen(ours, "rb", buffering=0) as reading:
+        started = subprocess.Popen([sys.executable, "-c", program], pass_fds=[theirs])
+        os.close(theirs)
+        assert reading.read(4) == b"here"
+        started.send_signal(sent)
+        started.wait()
+        ended, _, _ = select.select([reading], [], [], 30)
+        assert ended, "the rank outlived it"
+        assert reading.read(1) == b""
 
 
 def test_an_absent_peer_is_named_with_the_line_that_installs_it(monkeypatch):

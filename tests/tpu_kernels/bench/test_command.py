@@ -1,6 +1,10 @@
 """The benchmarks from the command line: tables, one line of JSON, and what is refused."""
 
 import json
+import shlex
+import subprocess
+import sys
+from pathlib import Path
 
 import pytest
 import typer
@@ -8,6 +12,7 @@ from typer.testing import CliRunner
 
 from tpu_kernels.__main__ import app
 from tpu_kernels.bench.command import parsed_shapes
+from tpu_kernels.bench.measurement_error import MeasurementError
 
 RUN = CliRunner()
 TINY = ["--warmup", "0", "--repeats", "1"]
@@ -80,6 +85,37 @@ def test_what_makes_no_sense_is_refused_before_anything_runs(words):
     found = RUN.invoke(app, ["bench", *words], env={"COLUMNS": "200"})
     assert found.exit_code == 2
     assert "Traceback" not in found.output
+
+
+@pytest.mark.parametrize("option", ["--out", "--plot"])
+@pytest.mark.parametrize(("lang", "said"), [("es", "No se puede escribir en"), ("pt", "Não é possível escrever em")])
+def test_a_place_that_cannot_be_written_is_refused_before_anything_runs(tmp_path, option, lang, said):
+    """A folder; and a name that no file may have, also for root."""
+    for place in (tmp_path, tmp_path / ("x" * 300)):
+        words = ["bench", "all-reduce", "--sizes", "1K", option, str(place), "--lang", lang]
+        found = RUN.invoke(app, words, env={"COLUMNS": "600", "NO_COLOR": "1"})
+        assert found.exit_code == 2
+        assert said in found.output
+    assert list(tmp_path.iterdir()) == []
+
+
+@pytest.mark.skipif(not Path("/dev/full").exists(), reason="this system has no full device")
+def test_a_full_disk_costs_the_file_and_not_the_table():
+    words = ["bench", "matmul", "--shapes", "16", "--out", "/dev/full", *TINY]
+    found = RUN.invoke(app, words, env={"COLUMNS": "200", "NO_COLOR": "1"})
+    assert " jnp " in found.stdout
+    assert isinstance(found.exception, MeasurementError)
+    assert "/dev/full" in str(found.exception)
+
+
+@pytest.mark.skipif(not Path("/dev/full").exists(), reason="this system has no full device")
+@pytest.mark.parametrize(("to", "said"), [(">/dev/full", "stdout"), (">&-", "")])
+def test_a_full_or_closed_output_ends_in_no_traceback(to, said):
+    program = f"{shlex.quote(sys.executable)} -m tpu_kernels bench matmul --shapes 16 --warmup 0 --repeats 1 {to}"
+    ran = subprocess.run(["sh", "-c", program], stderr=subprocess.PIPE, text=True, check=False)
+    assert ran.returncode == (2 if said else 0)
+    assert said in ran.stderr
+    assert "Traceback" not in ran.stderr
 
 
 def test_shapes_are_cubes_or_three_sides():

@@ -108,6 +108,13 @@ def test_the_device_stays_until_the_sender_has_counted():
     assert json.loads(ran.stdout)["received"] == 1000
 
 
+def test_a_transfer_too_short_for_anything_sends_something():
+    case = Case(1500, True, 2)
+    row = Row(case, transfer(case, size=None, seconds=1e-9), ())
+    assert row.transfer.received > 0
+    assert row.to_dict()["cpu_seconds_per_byte"]["sender"] > 0
+
+
 def test_a_transfer_may_be_limited_by_time():
     found = transfer(Case(9000, True, 1), size=None, seconds=0.01)
     assert found.seconds >= 0.01

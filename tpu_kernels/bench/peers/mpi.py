@@ -1,6 +1,7 @@
 """MPI as a peer, through mpi4py: ranks are processes that ``mpirun`` starts, on this machine."""
 
 import json
+import os
 import sys
 from functools import partial
 from typing import Any
@@ -9,6 +10,7 @@ import numpy as np
 from mpi4py import MPI
 
 from tpu_kernels.bench.collective_case import Case
+from tpu_kernels.bench.mortal import die_with
 from tpu_kernels.bench.peers.measurement import Forms, measure, parsed
 
 OPERATIONS = {"sum": MPI.SUM, "max": MPI.MAX, "min": MPI.MIN}
@@ -65,6 +67,7 @@ class Mpi:
 
 def main() -> None:
     """Does the job of the first argument; the first rank prints what was measured."""
+    die_with(os.getppid())  # mpirun, which ends its ranks unless it is killed itself
     found = measure(Mpi(), parsed(sys.argv[1]))
     if found is not None:
         print(json.dumps(found))  # noqa: T201 -- what it prints is its result

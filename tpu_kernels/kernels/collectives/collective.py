@@ -4,11 +4,11 @@
 float32, bfloat16 and int32, of any shape. All raise ``ValueError`` for what is no array, an axis that the mesh does not
 have, an unknown ``impl`` or ``op``, a device that is not there, a dtype that the kernels do not move, and a shape that
 does not fall into equal parts where it must; and :class:`~tpu_kernels.backend.BackendError` where kernels cannot run.
-Kernels batch under ``jax.vmap``; they raise ``ValueError`` where they are to be differentiated, and where ``shard_map``
-leaves an axis of the mesh to jax. To jax the results of kernels vary over the axes, also where all devices get the
-same; on a CPU, ``shard_map`` must be told ``check_vma=False``, or ``ValueError`` says so, and must not be inside
-another, where XLA ends the process. ``interpret=False`` compiles for a TPU also where there is none; ``None`` then runs
-the kernels in Pallas's interpreter.
+Kernels batch under ``jax.vmap``, from jax 0.10 on; they raise ``ValueError`` where they are to be differentiated, and
+where ``shard_map`` leaves an axis of the mesh to jax. To jax the results of kernels vary over the axes, also where all
+devices get the same; on a CPU, ``shard_map`` must be told ``check_vma=False``, or ``ValueError`` says so, and must not
+be inside another, where XLA ends the process. ``interpret=False`` compiles for a TPU also where there is none; ``None``
+then runs the kernels in Pallas's interpreter.
 """
 
 from collections.abc import Sequence

@@ -11,11 +11,14 @@ from tpu_kernels.phrases import phrase
 
 Act = Callable[[jax.Array], jax.Array]
 
+# Before, a custom_vmap hid from jax that what is in it has effects, as a kernel in the interpreter has.
+BATCHES = jax.__version_info__ >= (0, 10)
+
 
 def transformable(act: Act, name: str, impl: str) -> Act:
     """``act``, on what a device holds, also under ``jax.vmap``: the batch goes last, where no collective cuts or joins.
 
-    Raises ``ValueError`` where it is to be differentiated: jax cannot look into a kernel.
+    That needs jax 0.10. Raises ``ValueError`` where it is to be differentiated: jax cannot look into a kernel.
     """
 
     @custom_vmap
@@ -29,7 +32,7 @@ def transformable(act: Act, name: str, impl: str) -> Act:
 
     @jax.custom_jvp
     def closed(x: jax.Array) -> jax.Array:
-        found: jax.Array = batched(x)
+        found: jax.Array = batched(x) if BATCHES else act(x)
         return found
 
     @closed.defjvp

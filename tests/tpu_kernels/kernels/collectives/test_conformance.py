@@ -201,6 +201,7 @@ def test_devices_may_be_named_by_numpy_and_pairs_come_from_anywhere() -> None:
         np.testing.assert_array_equal(run(held), oracle.broadcast(held, 2))
 
 
+@pytest.mark.skipif(jax.__version_info__ < (0, 10), reason="jax before 0.10 loses the effects of what it batches")
 @pytest.mark.parametrize(
     ("collective", "shape"), [("all_gather", (2,)), ("reduce_scatter", (6, 2)), ("all_reduce", ())]
 )
