@@ -21,7 +21,6 @@ from graders.explain import points_text
 from graders.feedback import Feedback, incidents
 from graders.gradebook import CourseGradebook, GradebookBusyError
 from graders.intake import Submission
-from graders.kernel import KernelRunner
 from graders.lab import Lab
 from graders.notebook_file import CHECK_FAULT, GRADER_FAULT, OK, UnreadableNotebookError
 from graders.phrases import phrase
@@ -76,9 +75,9 @@ class _Attempt:
 class Batch:
     """Grades the submissions of one lab into the folder ``out``.
 
-    ``salt`` seeds the hidden inputs: ``None`` takes the one that ``out`` was graded with before, or a fresh one.
     ``lang`` is the instructor's language, and a learner's whose own is unknown. ``new_runner`` makes, for each worker,
-    a way of starting learners' processes.
+    a way of starting learners' processes. ``salt`` seeds the hidden inputs: ``None`` takes the one that ``out`` was
+    graded with before, or a fresh one.
     """
 
     def __init__(
@@ -87,9 +86,9 @@ class Batch:
         masters: Masters,
         out: Path,
         lang: str,
+        new_runner: Callable[[], Runner],
         salt: str | None = None,
         workers: int = 1,
-        new_runner: Callable[[], Runner] = KernelRunner,
     ) -> None:
         self.lab = lab
         self._masters = masters
@@ -107,8 +106,7 @@ class Batch:
         written to.
         """
         (self._out / "feedback").mkdir(parents=True, exist_ok=True)
-        with _alone_in(self._out):
-            gradebook = CourseGradebook(self._out / "gradebook", self.lab.id)
+        with _alone_in(self._out), CourseGradebook(self._out / "gradebook", self.lab.id) as gradebook:
             gradebook.assign(self._masters.source)
             salt = _settled_salt(gradebook.folder / "salt.txt", self._salt)
             rows: list[Row] = []

@@ -7,7 +7,6 @@ again in another one for the exercises still to come, and what they print then i
 """
 
 import math
-import shutil
 import time
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -16,17 +15,21 @@ from pathlib import Path
 import nbformat
 from nbformat import NotebookNode, v4
 
+from graders.inspector import Inspector
 from graders.judge import disclosed, judge
 from graders.lab import Lab
 from graders.learner import KernelLearner, ProcessDiedError
 from graders.outputs import MAX_NOTEBOOK, fitting
-from graders.process import CellRun, Process, Runner
+from graders.process import CellRun, Process, Runner, RunnerLostError
 from graders.report import ExerciseResult
 from graders.seed import generator
 
 NOTEBOOK_S = 300.0  # for all the cells of a notebook together, checks apart
 REPLAYS_S = 300.0  # for all that runs again
 MAX_REPLAYS = 2  # after a cell that ends the process
+TRIES = 3  # of a notebook whose runner is lost
+
+_ENDS = ("died", "memory")  # how a cell that ends the process is marked
 
 
 @dataclass(frozen=True)
@@ -51,21 +54,27 @@ def execute(
 
     ``published``: the inputs are no secret, so the results keep the learner's own error messages. A cell that fails or
     runs out of time costs itself, one that ends the kernel what comes after it, a call that ends it its own exercise.
+    Raises :class:`~graders.process.RunnerLostError` when the runner is lost ``TRIES`` times.
     """
     done: NotebookNode = nbformat.from_dict(notebook)
     steps = [cell for cell in done.cells if cell.cell_type == "code"]
-    cells = _Cells(steps, lab, runner, lang, files)
-    try:
-        runs = cells.run()
-        for cell in steps:
-            cell.outputs, cell.execution_count = [], None
-        room = MAX_NOTEBOOK
-        for cell, run in zip(steps, runs, strict=False):
-            cell.metadata.setdefault("sistolica", {})["status"] = run.status
-            cell.outputs, room = fitting(run.outputs, room, lang)
-        results = _judge_all(lab, learner, salt, cells)
-    finally:
-        cells.close()
+    for left in reversed(range(TRIES)):
+        cells = _Cells(steps, lab, runner, lang, files)
+        try:
+            runs = cells.run()
+            results = _judge_all(lab, learner, salt, cells)
+            break
+        except RunnerLostError:
+            if not left:
+                raise
+        finally:
+            cells.close()
+    for cell in steps:
+        cell.outputs, cell.execution_count = [], None
+    room = MAX_NOTEBOOK
+    for cell, run in zip(steps, runs, strict=False):
+        cell.metadata.setdefault("sistolica", {})["status"] = run.status
+        cell.outputs, room = fitting(run.outputs, room, lang)
     sources = [cell.source for cell in steps]
     shown = tuple(results if published else [disclosed(result, sources) for result in results])
     by_exercise = {result.exercise: result for result in shown}
@@ -103,9 +112,11 @@ class _Cells:
         self._lang = lang
         self._files = files
         self._process: Process | None = None
+        self._inspector = Inspector(lambda: runner.start(lang))
         self._count = len(steps)
         self._reached: set[str] = set()
         self._fell = False  # in a call
+        self._lost: RunnerLostError | None = None  # in a call
         self._replays_s = REPLAYS_S
 
     def run(self) -> list[CellRun]:
@@ -113,7 +124,7 @@ class _Cells:
         runs = self._attempt(NOTEBOOK_S)
         again = runs
         for _ in range(MAX_REPLAYS):
-            if not again or again[-1].status != "died":
+            if not again or again[-1].status not in _ENDS:
                 break
             # The checks before the fatal cell can still be made: run what came before it once more.
             self._count = len(again) - 1
@@ -127,9 +138,18 @@ class _Cells:
             self._replay()
         assert self._process is not None
         ask = self._ask if place in self._reached else _gone
-        return KernelLearner(ask, place, self._lab.exercises[exercise].time_limit_s, self._process.backend)
+        seconds = self._lab.exercises[exercise].time_limit_s
+        return KernelLearner(ask, place, seconds, self._process.backend, self._inspector)
+
+    def judged(self, result: ExerciseResult) -> ExerciseResult:
+        """``result``, if it was found with the runner there. Raises :class:`RunnerLostError`."""
+        for lost in (self._lost, self._inspector.lost):
+            if lost is not None:
+                raise lost
+        return result
 
     def close(self) -> None:
+        self._inspector.close()
         if self._process is not None:
             self._process.close()
 
@@ -140,6 +160,9 @@ class _Cells:
         except ProcessDiedError:
             self._fell = True
             raise
+        except RunnerLostError as lost:  # the check must not see it: a check's exception is a fault of the check
+            self._lost = lost
+            raise ProcessDiedError from lost
 
     def _replay(self) -> list[CellRun]:
         began = time.monotonic()
@@ -149,14 +172,13 @@ class _Cells:
 
     def _attempt(self, seconds: float) -> list[CellRun]:
         self.close()
-        self._process, folder = self._runner.start(self._lang)
-        _copy(self._files, folder)
+        self._process = self._runner.start(self._lang, self._files)
         self._reached, self._fell = set(), False
         runs: list[CellRun] = []
         deadline = time.monotonic() + seconds
         for cell in self._steps[: self._count]:
             runs.append(self._step(cell, self._process, deadline))
-            if runs[-1].status == "died":
+            if runs[-1].status in _ENDS:
                 break
         return runs
 
@@ -179,14 +201,10 @@ def _gone(request: str, timeout_s: float) -> str:
 
 
 def _judge_all(lab: Lab, learner: str, salt: str, cells: _Cells) -> list[ExerciseResult]:
-    return [judge(lab, key, cells.learner(key), generator(lab.id, learner, key, salt)) for key in lab.exercises]
-
-
-def _copy(files: Sequence[tuple[Path, Path]], folder: Path) -> None:
-    for source, place in files:
-        target = folder / place
-        target.parent.mkdir(parents=True, exist_ok=True)
-        shutil.copyfile(source, target, follow_symlinks=False)
+    return [
+        cells.judged(judge(lab, key, cells.learner(key), generator(lab.id, learner, key, salt)))
+        for key in lab.exercises
+    ]
 
 
 def _grade_id(cell: NotebookNode) -> str:

@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from graders.lab import Lab
-from graders.learner import RAISED, WRONG_TYPE
+from graders.learner_error import NOT_TRACED, RAISED, WRONG_TYPE
 from graders.phrases import phrase
 from graders.report import ExerciseResult, Outcome
 from tpu_kernels.messages import decimal
@@ -38,13 +38,10 @@ def _help_text(lab: Lab, exercise: str, outcome: Outcome, lang: str) -> str:
 def error_text(error: Mapping[str, Any], lang: str) -> str:
     """What happened in the learner's code; with its own message and line where they are known."""
     kind, function = error["kind"], error["function"]
-    if kind == RAISED:
+    if kind in (RAISED, NOT_TRACED):
         what = f"{error['type']}: {error['message']}" if error["message"] else error["type"]
-        if error["code"]:
-            return phrase(
-                "error.raised-at", lang=lang, function=function, what=what, line=error["line"], code=error["code"]
-            )
-        return phrase("error.raised", lang=lang, function=function, what=what)
+        named = {"function": function, "what": what, "line": error["line"], "code": error["code"]}
+        return phrase(f"error.{kind}-at" if error["code"] else f"error.{kind}", lang=lang, **named)
     if kind == WRONG_TYPE:
         return phrase("error.wrong-type", lang=lang, function=function, got=error["type"], wanted=error["message"])
     return phrase(f"error.{kind}", lang=lang, function=function)

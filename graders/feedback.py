@@ -1,9 +1,12 @@
 """One HTML page per learner, in their language: points, hints, and what their own cells showed, made harmless.
 
-The page has no script, no link and no outside asset, and says so to the browser (Content-Security-Policy). It is made
-from structured results and message keys; nothing of the judge's inputs or tests is at hand here.
+The page has no script, no link and no outside asset, and says so to the browser (Content-Security-Policy), which takes
+no style but the page's own. It is made from structured results and message keys; nothing of the judge's inputs or tests
+is at hand here.
 """
 
+import base64
+import hashlib
 import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
@@ -17,15 +20,15 @@ from nbformat import NotebookNode
 
 from graders.explain import help_texts, points_text
 from graders.lab import Lab
-from graders.learner import DIED
+from graders.learner_error import DIED
 from graders.markup import inline
 from graders.phrases import phrase
 from graders.rebuild import ANSWER, EXTRA
 from graders.report import ExerciseResult
 from graders.sanitised import harmless
 
-_CELL_FILE = re.compile(r"\(\d+\.py, line (?P<line>\d+)\)")
-_INCIDENTS = ("timeout", "flood", "died", "not-run")  # an error is one too, in an answer cell
+_CELL_FILE = re.compile(r"\((?:\d+\.py|<ipython-input-[^>]*>), line (?P<line>\d+)\)")
+_INCIDENTS = ("timeout", "flood", "died", "memory", "not-run")  # an error is one too, in an answer cell
 
 
 @dataclass(frozen=True)
@@ -49,6 +52,8 @@ class Feedback:
         cells = list(_shown_cells(self.notebook, self.lang)) if self.notebook is not None else []
         return _template().render(
             say=say,
+            style=Markup(_style()),
+            style_hash=f"sha256-{base64.b64encode(hashlib.sha256(_style().encode()).digest()).decode()}",
             points=lambda value: points_text(value, self.lang),
             inline=lambda message: Markup(inline(message)),
             title=say("feedback.title", lab=lab.title[self.lang], learner=self.learner),
@@ -80,7 +85,8 @@ def incidents(notebook: NotebookNode, results: Sequence[ExerciseResult], lang: s
             said.append(phrase("cell.error", lang=lang, cell=name, what=what))
     errors_in = [outcome.error for result in results for outcome in result.outcomes if outcome.error]
     fell = dict.fromkeys(error["function"] for error in errors_in if error["kind"] == DIED)
-    if fell and not any(cell.metadata.get("sistolica", {}).get("status") == "died" for cell in notebook.cells):
+    ended = any(cell.metadata.get("sistolica", {}).get("status") in ("died", "memory") for cell in notebook.cells)
+    if fell and not ended:
         said.append(phrase("notice.fell", lang=lang, functions=", ".join(f"`{function}`" for function in fell)))
     return said
 
@@ -135,6 +141,11 @@ def _shown_output(output: NotebookNode) -> dict[str, Any] | None:
         if cleaned.strip():
             return {"kind": "html", "value": Markup(cleaned)}
     return {"kind": "text", "value": data["text/plain"]} if data.get("text/plain") else None
+
+
+@cache
+def _style() -> str:
+    return Path(__file__).with_name("feedback.css").read_text(encoding="utf-8")
 
 
 @cache

@@ -9,7 +9,8 @@ from typing import Any
 import numpy as np
 
 from graders.lab import Lab
-from graders.learner import RAISED, WRONG_TYPE, Learner
+from graders.learner import Learner
+from graders.learner_error import NOT_TRACED, RAISED, WRONG_TYPE
 from graders.report import ExerciseResult, Outcome, Report
 
 
@@ -41,7 +42,7 @@ def _disclosed(outcome: Outcome, lines: set[tuple[int, str]]) -> Outcome:
     error: Mapping[str, Any] = outcome.error
     known = (error["line"], error["code"]) in lines and error["code"]
     type_name, message = "", ""
-    if error["kind"] == RAISED:
+    if error["kind"] in (RAISED, NOT_TRACED):
         found = getattr(builtins, error["type"], None)
         raised = isinstance(found, type) and issubclass(found, BaseException)
         type_name = error["type"] if raised else "Exception"

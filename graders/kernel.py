@@ -3,12 +3,14 @@
 import base64
 import contextlib
 import os
+import shutil
 import signal
 import subprocess
 import sys
 import tempfile
 import threading
 import time
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -19,7 +21,7 @@ from jupyter_client.connect import write_connection_file
 from graders.injection import ask_expression, checkpoint_code, set_up_code
 from graders.learner import ProcessDiedError, ProcessTimeoutError
 from graders.outputs import OutputBox
-from graders.process import CellRun, Limits, Process
+from graders.process import SINGLE_THREADED, CellRun, Limits, Process
 from graders.removal import remove_tree
 
 MAX_REPLY = 100 * 2**20  # characters; more than any plain-data message may hold
@@ -36,7 +38,7 @@ class KernelRunner:
         self._current: KernelProcess | None = None
         self._stopped = threading.Event()
 
-    def start(self, lang: str) -> tuple[Process, Path]:
+    def start(self, lang: str, files: Sequence[tuple[Path, Path]] = ()) -> Process:
         if self._stopped.is_set():
             raise ProcessDiedError("grading was interrupted")
         self._current = process = self._spare or KernelProcess(self._limits)
@@ -44,8 +46,9 @@ class KernelRunner:
         if self._stopped.is_set():  # meanwhile, without seeing this one
             process.kill()
         process.wait_until_ready(lang)
+        _copy(files, process.folder)
         self._spare = KernelProcess(self._limits)
-        return process, process.folder
+        return process
 
     def stop(self) -> None:
         self._stopped.set()
@@ -239,6 +242,13 @@ def _receive(channel: Any) -> dict[str, Any]:
     return message
 
 
+def _copy(files: Sequence[tuple[Path, Path]], folder: Path) -> None:
+    for source, place in files:
+        target = folder / place
+        target.parent.mkdir(parents=True, exist_ok=True)
+        shutil.copyfile(source, target, follow_symlinks=False)
+
+
 _KERNEL_OPTIONS = (
     "--HistoryManager.enabled=False",
     "--InteractiveShell.colors=nocolor",
@@ -255,6 +265,7 @@ def _environment(home: Path) -> dict[str, str]:
         "LANG": "C.UTF-8",
         "MPLBACKEND": "module://matplotlib_inline.backend_inline",
         "MPLCONFIGDIR": str(home / "matplotlib"),
+        **SINGLE_THREADED,
         "PATH": os.environ.get("PATH", os.defpath),
         "PYDEVD_DISABLE_FILE_VALIDATION": "1",
         "PYTHONHASHSEED": "0",

@@ -2,48 +2,27 @@
 
 import secrets
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import Any, Protocol
 
 import numpy as np
 
 from graders.harness import Harness
+from graders.learner_error import (
+    DIED,
+    GARBLED,
+    NOT_A_PROGRAM,
+    NOT_TRACED,
+    NOT_WRITTEN,
+    RAISED,
+    TIMEOUT,
+    TOO_LARGE,
+    WRONG_TYPE,
+    LearnerError,
+)
 from graders.plain import PlainDataError, dumps, loads
 from graders.printable import plain_text
-
-# What may go wrong in the learner's code, as the messages' keys name it ([error] in messages.toml).
-MISSING = "missing"  # no function of that name
-RAISED = "raised"
-NOT_WRITTEN = "not-written"  # the starter's NotImplementedError is still there
-NOT_PLAIN = "not-plain"  # returned an object that cannot travel
-WRONG_TYPE = "wrong-type"  # returned plain data of another type than the exercise asks for
-TIMEOUT = "timeout"
-DIED = "died"  # their process ended
-GARBLED = "garbled"  # their process answered something that is no answer
-
-
-class LearnerError(Exception):
-    """The learner's code did not return what can be judged.
-
-    Attributes: ``kind`` (a constant of this module), ``function``, ``type`` (a built-in exception, or the type that was
-    returned), ``message`` (the learner's own text: may quote the inputs), ``line`` (in their cell; 0 when unknown),
-    ``code`` (that line's text).
-    """
-
-    def __init__(
-        self, kind: str, function: str = "", type_name: str = "", message: str = "", line: int = 0, code: str = ""
-    ) -> None:
-        super().__init__(f"{function}: {kind} {type_name} {message}".strip())
-        self.kind = kind
-        self.function = function
-        self.type = type_name
-        self.message = message
-        self.line = line
-        self.code = code
-
-    def to_dict(self) -> dict[str, Any]:
-        names = ("kind", "function", "type", "message", "line", "code")
-        return {name: getattr(self, name) for name in names}
+from graders.program import MAX_PROGRAM, Program, Reader, Spec
 
 
 class Learner(Protocol):
@@ -61,14 +40,47 @@ class Learner(Protocol):
         Raises :class:`LearnerError`.
         """
 
+    def program(
+        self, name: str, *args: Any, platform: str = "tpu", chip: str = "v5e", mesh: Mapping[str, int] | None = None
+    ) -> Program:
+        """The program that JAX makes of ``name`` for ``args`` and a platform, ``"tpu"`` (a ``chip``) or ``"cpu"``.
+
+        Arrays and :class:`~graders.program.Spec` are its arguments, of which only shapes and dtypes count; anything
+        else is passed to the function as it is. ``mesh``: axes and sizes of the mesh of devices that it runs on, in
+        force while the function is traced, as by ``jax.set_mesh``. Raises :class:`LearnerError`.
+        """
+
 
 class _Proxy:
     """The part that both kinds share: frames out, frames in, types checked."""
 
+    def __init__(self, reader: Reader | None = None) -> None:
+        self._reader = reader
+
     def call(self, name: str, *args: Any, returns: type | None = None, repeat: int = 1) -> Any:
+        value = self._answer(name, {"args": list(args), "repeat": repeat})
+        if returns is not None and (not isinstance(value, returns) or (returns is int and isinstance(value, bool))):
+            raise LearnerError(WRONG_TYPE, name, type_name=_type_name(value), message=returns.__name__)
+        return value
+
+    def program(
+        self, name: str, *args: Any, platform: str = "tpu", chip: str = "v5e", mesh: Mapping[str, int] | None = None
+    ) -> Program:
+        if self._reader is None:
+            raise ValueError("nothing here reads programs: give the learner a reader")
+        arguments = [_spec(one) if isinstance(one, Spec | np.ndarray) else one for one in args]
+        trace = {"platform": platform, "chip": chip, "mesh": dict(mesh or {}), "most": MAX_PROGRAM}
+        code = self._answer(name, {"args": [_written(one) for one in arguments], "trace": trace})
+        if not (isinstance(code, np.ndarray) and code.dtype == np.uint8 and code.ndim == 1):
+            raise LearnerError(NOT_A_PROGRAM, name)
+        if code.size > MAX_PROGRAM:
+            raise LearnerError(TOO_LARGE, name)
+        specs = [one for one in arguments if isinstance(one, Spec)]
+        return Program(name, code, specs, dict(mesh or {}), platform, self._reader)
+
+    def _answer(self, name: str, asked: Mapping[str, Any]) -> Any:
         nonce = secrets.token_hex(16)
-        request = {"nonce": nonce, "name": name, "args": list(args), "repeat": repeat, "at": self._place()}
-        text = self._ask(name, dumps(request))
+        text = self._ask(name, dumps({"nonce": nonce, "name": name, "at": self._place(), **asked}))
         try:
             reply = loads(text)
         except PlainDataError as error:
@@ -79,10 +91,7 @@ class _Proxy:
             raise _read_error(name, reply["error"])
         if "value" not in reply:
             raise LearnerError(GARBLED, name)
-        value = reply["value"]
-        if returns is not None and (not isinstance(value, returns) or (returns is int and isinstance(value, bool))):
-            raise LearnerError(WRONG_TYPE, name, type_name=_type_name(value), message=returns.__name__)
-        return value
+        return reply["value"]
 
     def _place(self) -> str | None:
         return None
@@ -94,16 +103,37 @@ class _Proxy:
 def _read_error(name: str, error: Any) -> LearnerError:
     match error:
         case {
-            "kind": "missing" | "raised" | "not-plain" as kind,
+            "kind": "missing" | "raised" | "not-plain" | "not-traced" | "too-large" as kind,
             "type": str(type_name),
             "message": str(message),
             "line": int(line),
             "code": str(code),
         }:
-            if kind == RAISED and type_name == "NotImplementedError":
+            # JAX has the starter's exception for what it cannot translate: there the line tells which of the two it is.
+            if type_name == "NotImplementedError" and (
+                kind == RAISED or (kind == NOT_TRACED and code.startswith("raise NotImplementedError"))
+            ):
                 kind = NOT_WRITTEN
             return LearnerError(kind, name, type_name[:80], plain_text(message), line, plain_text(code))
     return LearnerError(GARBLED, name)
+
+
+def _spec(given: "Spec | np.ndarray[Any, Any]") -> Spec:
+    """Raises ``ValueError`` for a dtype that JAX would make another of."""
+    found = given if isinstance(given, Spec) else Spec(given.shape, given.dtype.name)
+    if found.dtype in _NARROWED:
+        raise ValueError(f"a program's argument of dtype {found.dtype}: JAX makes 32 bits of it, so ask for these")
+    return found
+
+
+def _written(argument: Any) -> dict[str, Any]:
+    """An argument of a function that is to be traced, as the harness takes it."""
+    if isinstance(argument, Spec):
+        return {"shape": list(argument.shape), "dtype": argument.dtype, "spread": list(argument.spread)}
+    return {"value": argument}
+
+
+_NARROWED = frozenset({"float64", "int64", "uint64"})
 
 
 def _type_name(value: Any) -> str:
@@ -112,10 +142,23 @@ def _type_name(value: Any) -> str:
     return type(value).__name__
 
 
+class _ThisProcess:
+    """Reads the learner's programs where the learner is: a self-check trusts them, and decides nothing."""
+
+    def ask(self, question: str, *given: Any) -> Any:
+        from graders.inspection import answers  # needs jax, which a notebook that traces nothing can do without
+
+        try:
+            return getattr(answers, question)(*given)
+        except Exception as error:  # of many classes: whatever is wrong with the program
+            raise LearnerError(RAISED, message=str(error)) from error
+
+
 class NamespaceLearner(_Proxy):
     """The learner in this very process: the notebook's self-check. Same frames as the grader, no process between."""
 
     def __init__(self, namespace: dict[str, Any]) -> None:
+        super().__init__(_ThisProcess())
         self._harness = Harness(namespace)
 
     @property
@@ -138,11 +181,19 @@ class ProcessDiedError(Exception):
 class KernelLearner(_Proxy):
     """The learner in a process of their own, reached through ``ask(request, timeout_s) -> reply``.
 
-    ``place`` is the checkpoint of the notebook that the functions are seen from. A function that ran out of time is not
-    called again: the same wait would repeat for every criterion.
+    ``place`` is the checkpoint of the notebook that the functions are seen from (``None``: its end). ``reader`` reads
+    their programs. A function that ran out of time is not called again: the same wait would repeat for every criterion.
     """
 
-    def __init__(self, ask: Callable[[str, float], str], place: str, timeout_s: float, backend: str = "cpu") -> None:
+    def __init__(
+        self,
+        ask: Callable[[str, float], str],
+        place: str | None,
+        timeout_s: float,
+        backend: str = "cpu",
+        reader: Reader | None = None,
+    ) -> None:
+        super().__init__(reader)
         self.backend = backend
         self._ask_process = ask
         self._at = place

@@ -9,6 +9,10 @@ In ``nbgrader_config.py``::
     c.TrustedExecute.salt = "…"
 """
 
+import atexit
+import logging
+from contextlib import ExitStack
+from functools import cache
 from typing import Any
 
 from nbformat import NotebookNode
@@ -16,8 +20,9 @@ from nbgrader.preprocessors import NbGraderPreprocessor
 from traitlets import Unicode
 
 from graders.execute import execute
-from graders.kernel import KernelRunner
 from graders.lab import read_lab
+from graders.process import Runner
+from graders.sandbox.choice import ground
 
 
 class TrustedExecute(NbGraderPreprocessor):  # type: ignore[misc]
@@ -32,9 +37,14 @@ class TrustedExecute(NbGraderPreprocessor):  # type: ignore[misc]
         about = resources["nbgrader"]
         lab = read_lab(about["assignment"])
         lang = nb.metadata.get("sistolica", {}).get("lang", "es")
-        runner = KernelRunner()
-        try:
-            executed = execute(nb, lab, about["student"], self.salt, runner, lang)
-        finally:
-            runner.close()
+        executed = execute(nb, lab, about["student"], self.salt, _runner(), lang)
         return executed.notebook, resources
+
+
+@cache
+def _runner() -> Runner:
+    """One for the whole process, which nbgrader starts for one learner or for hundreds."""
+    stack = ExitStack()
+    atexit.register(stack.close)
+    log = logging.getLogger(__name__)
+    return stack.enter_context(ground(log.warning)).new_runner()

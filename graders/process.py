@@ -4,11 +4,15 @@ It never holds an answer. :class:`Runner` is the seam for ways of starting it: a
 whatever contains it better.
 """
 
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Protocol
 
 from nbformat import NotebookNode
+
+# Variables for the libraries that multiply matrices: with one thread a sum has one order, on every machine.
+SINGLE_THREADED = {"MKL_NUM_THREADS": "1", "OMP_NUM_THREADS": "1", "OPENBLAS_NUM_THREADS": "1"}
 
 
 @dataclass(frozen=True)
@@ -23,14 +27,24 @@ class Limits:
 
 @dataclass
 class CellRun:
-    """What running a cell gave: ``status`` is ``ok``, ``error``, ``timeout``, ``flood`` or ``died``."""
+    """What running a cell gave: ``status`` is ``ok``, ``error``, ``timeout``, ``flood``, ``died`` or ``memory``.
+
+    The last two: the process is gone, after ``memory`` because it used more than it may.
+    """
 
     status: str
     outputs: list[NotebookNode] = field(default_factory=list)
 
 
+class RunnerLostError(Exception):
+    """What ran the learner's process ended, by no fault of the notebook's: run the notebook again, from its start."""
+
+
 class Process(Protocol):
-    """A learner's process. Raises :class:`ProcessDiedError` from every method once it is gone."""
+    """A learner's process.
+
+    Every method raises :class:`~graders.learner.ProcessDiedError` once it is gone, and :class:`RunnerLostError`.
+    """
 
     @property
     def backend(self) -> str: ...
@@ -51,8 +65,8 @@ class Process(Protocol):
 class Runner(Protocol):
     """Starts learners' processes."""
 
-    def start(self, lang: str) -> tuple[Process, Path]:
-        """A fresh process that speaks ``lang``, and its working folder, where the learner's data files go."""
+    def start(self, lang: str, files: Sequence[tuple[Path, Path]] = ()) -> Process:
+        """A fresh process that speaks ``lang``, with ``files`` (where each is, where it goes) in its working folder."""
 
     def stop(self) -> None:
         """End the process in use and start no other: from another thread, whose learner is being waited for."""

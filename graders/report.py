@@ -18,7 +18,7 @@ from dataclasses import asdict, dataclass, field
 from typing import Any
 
 from graders.lab import Exercise
-from graders.learner import LearnerError
+from graders.learner_error import LearnerError
 
 
 class CheckError(Exception):

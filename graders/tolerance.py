@@ -13,6 +13,8 @@ import numpy as np
 # Significand bits, the hidden one included: unit roundoff to nearest is 2**-bits.
 _SIGNIFICAND_BITS = {"bfloat16": 8, "float16": 11, "tf32": 11, "float32": 24, "float64": 53}
 
+_OPERANDS = ("float32", "bfloat16", "float16")
+
 # What a back end rounds float32 operands of a product to when the program asks for no precision.
 _DEFAULT_OPERAND = {"cpu": "float32", "gpu": "tf32", "tpu": "bfloat16"}
 
@@ -29,12 +31,18 @@ def gamma(n: int, u: float) -> float:
     return n * u / (1 - n * u)
 
 
-def product_bound(a: "np.ndarray[Any, Any]", b: "np.ndarray[Any, Any]", backend: str = "cpu") -> "np.ndarray[Any, Any]":
+def product_bound(
+    a: "np.ndarray[Any, Any]", b: "np.ndarray[Any, Any]", backend: str = "cpu", result: str = "float32"
+) -> "np.ndarray[Any, Any]":
     """The largest absolute error of each element of ``a @ b`` accumulated in float32, shape M x N, float64.
 
     ``a`` is M x K, ``b`` K x N, in float32 or a narrower floating format. Operands narrower than float32 multiply
-    exactly in it; float32 operands lose what the back end's default precision takes from them.
+    exactly in it; float32 operands lose what the back end's default precision takes from them. ``result``: the format
+    that the sums are rounded to at the end, in its normal range. Raises ``ValueError`` for operands of another format.
     """
+    for name in (a.dtype.name, b.dtype.name):
+        if name not in _OPERANDS:
+            raise ValueError(f"no bound for a product of {name} in float32: expected one of {', '.join(_OPERANDS)}")
     k = a.shape[1]
     u = unit_roundoff("float32")
     steps = k
@@ -47,6 +55,8 @@ def product_bound(a: "np.ndarray[Any, Any]", b: "np.ndarray[Any, Any]", backend:
         operand = _DEFAULT_OPERAND[backend]
         if operand != "float32":
             relative += gamma(2, unit_roundoff(operand)) * (1 + relative)
+    if result != "float32":
+        relative += unit_roundoff(result) * (1 + relative)
     magnitude: np.ndarray[Any, Any] = np.abs(a.astype(np.float64)) @ np.abs(b.astype(np.float64))
     return relative * magnitude
 

@@ -85,12 +85,26 @@ def grade(
     lang: Language = None,
     seed: Annotated[int | None, typer.Option(help="Fix the inputs, to grade again with the same ones.")] = None,
     workers: Annotated[int, typer.Option(help="Submissions graded at once.")] = 1,
+    backend: Annotated[str, typer.Option(help="Where learners' JAX runs: auto, cpu, gpu or tpu.")] = "auto",
+    require_sandbox: Annotated[
+        bool, typer.Option("--require-sandbox", help="Grade nothing unless the sandbox is whole.")
+    ] = False,
 ) -> None:
     """Grade a folder of submissions: grades.csv, feedback in each learner's language, the gradebook."""
     from sistolica.commands.grade import grade as grade_submissions
 
     status = grade_submissions(
-        find_project(), submissions, lab, out, console, complaints, lang=lang, seed=seed, workers=workers
+        find_project(),
+        submissions,
+        lab,
+        out,
+        console,
+        complaints,
+        lang=lang,
+        seed=seed,
+        workers=workers,
+        backend=backend,
+        require_sandbox=require_sandbox,
     )
     raise typer.Exit(status)
 
@@ -118,6 +132,26 @@ def check_notebook(
 
     status = check_learner_notebook(find_project(), notebook, console, complaints, lab_id=lab, lang=lang)
     raise typer.Exit(status)
+
+
+@bench_app.command("grader")
+def bench_grader(
+    submissions: Annotated[int, typer.Option(min=2, help="Submissions, the same for each way of grading.")] = 20,
+    calls: Annotated[int | None, typer.Option(min=0, help="nbgrader calls for one learner; default: all.")] = None,
+    workers: Annotated[str, typer.Option(help="Comma-separated numbers of workers, fewest first.")] = "1,2",
+    larger: Annotated[int, typer.Option(min=0, help="Submissions to find the throughput with; 0: leave out.")] = 100,
+    lab: Annotated[str, typer.Option(help="The lab's id.")] = "matmul",
+    json_only: Annotated[bool, typer.Option("--json", help="Print the line of JSON only.")] = False,
+    lang: Language = None,
+) -> None:
+    """CPU and wall clock of a submission beside stock nbgrader. Exit status 1 when the scores differ."""
+    _spoken(lang)
+    from sistolica.bench.grader import Plan
+    from sistolica.commands.bench_grader import measure_grader
+
+    counts = tuple(int(word) if word.strip().isdecimal() else 0 for word in workers.split(","))
+    plan = Plan(lab, submissions, submissions if calls is None else min(calls, submissions), counts, larger)
+    raise typer.Exit(measure_grader(find_project(), console, complaints, plan, json_only))
 
 
 @app.command()

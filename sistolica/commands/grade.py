@@ -1,7 +1,8 @@
 """``sistolica grade``: a folder of submissions to grades, feedback and a gradebook.
 
 Exit status: 0 every submission was graded; 1 some could not be, or a check of the lab failed (a line for each), or the
-gradebook or the folder for the grades could not be used; 2 the command itself was wrong, and nothing was done.
+gradebook or the folder for the grades could not be used, or the self-test found that nothing may be graded here; 2 the
+command itself was wrong, or asked for a sandbox or a device that is not here, and nothing was done.
 """
 
 from collections.abc import Sequence
@@ -16,9 +17,16 @@ from graders.explain import points_text
 from graders.gradebook import GradebookBusyError, GradebookError
 from graders.intake import Submission, left_aside, read_submissions
 from graders.lab import Lab, lab_ids, read_lab
+from graders.learner import ProcessDiedError
 from graders.notebook_file import OK
 from graders.phrases import phrase
-from sistolica.lesson.lab import lab_notebook
+from graders.process import RunnerLostError
+from graders.sandbox.accelerators import ACCELERATORS, BACKENDS, present
+from graders.sandbox.choice import NotContainedError, ground
+from graders.sandbox.confinement import ConfinementError
+from graders.sandbox.imports import imported
+from graders.sandbox.self_test import SelfTestError, self_test
+from sistolica.lesson.lab import handed_in, lab_notebook
 from sistolica.project import Project
 from tpu_kernels import messages
 
@@ -35,10 +43,12 @@ def grade(
     lang: str | None = None,
     seed: int | None = None,
     workers: int = 1,
+    backend: str = "auto",
+    require_sandbox: bool = False,
 ) -> int:
     """Grade ``submissions`` of ``lab_id`` into ``out``, saying what happens in ``lang``; the exit status."""
     try:
-        refused = _refusal(project, submissions, lab_id, out, lang, workers)
+        refused = _refusal(project, submissions, lab_id, out, lang, workers, backend)
     except (OSError, RuntimeError) as error:
         # A name too long, a folder above it that is closed; links that go round in circles.
         refused = phrase("grade.path", lang=lang, reason=error)
@@ -68,9 +78,33 @@ def grade(
         return BAD_USAGE
     if aside:
         _line(complaints, phrase("grade.aside", lang=spoken, names=", ".join(aside)))
-    batch = Batch(lab, masters, out, spoken, salt=None if seed is None else f"seed {seed}", workers=workers)
     try:
-        grades = _run(batch, found, console, complaints, spoken)
+        with ground(
+            lambda sentence: _line(complaints, sentence),
+            spoken,
+            imported(masters.releases.values()),
+            backend,
+            require_sandbox,
+        ) as place:
+            with console.status(phrase("sandbox.self-test", lang=spoken)):
+                unpromised = self_test(place, lab, handed_in(project, lab_id, spoken), spoken)
+            for sentence in unpromised:
+                _line(complaints, sentence)
+            if workers > 1 and place.one_at_a_time:
+                _line(complaints, phrase("nursery.one-at-a-time", lang=spoken))
+                workers = 1
+            salt = None if seed is None else f"seed {seed}"
+            batch = Batch(lab, masters, out, spoken, place.new_runner, salt, workers)
+            grades = _run(batch, found, console, complaints, spoken)
+    except NotContainedError as refusal:
+        _line(complaints, str(refusal))
+        return BAD_USAGE
+    except SelfTestError as refusal:
+        _line(complaints, str(refusal))
+        return PROBLEMS
+    except (ConfinementError, ProcessDiedError, RunnerLostError) as error:  # before anybody was graded
+        _line(complaints, phrase("sandbox.no-process", lang=spoken, reason=" ".join(str(error).split())))
+        return PROBLEMS
     except GradebookBusyError:
         _line(complaints, phrase("grade.busy", lang=spoken, out=out))
         return PROBLEMS
@@ -83,7 +117,9 @@ def grade(
     return _summary(lab, grades, out, console, spoken)
 
 
-def _refusal(project: Project, submissions: Path, lab_id: str, out: Path, lang: str | None, workers: int) -> str:
+def _refusal(
+    project: Project, submissions: Path, lab_id: str, out: Path, lang: str | None, workers: int, backend: str
+) -> str:
     """Why the command cannot be done as asked; empty if it can."""
     if lang is not None and lang not in messages.LANGUAGES:
         return phrase("grade.language", got=lang, known=", ".join(messages.LANGUAGES))
@@ -99,6 +135,10 @@ def _refusal(project: Project, submissions: Path, lab_id: str, out: Path, lang: 
         return phrase("grade.inside", lang=lang, out=out, folder=submissions)
     if workers < 1:
         return phrase("grade.workers", lang=lang, got=workers)
+    if backend not in BACKENDS:
+        return phrase("nursery.backend", lang=lang, got=backend, known=", ".join(BACKENDS))
+    if backend in ACCELERATORS and not present(backend):
+        return phrase("nursery.device", lang=lang, got=backend)
     return ""
 
 

@@ -1,17 +1,18 @@
 """A lab of two small exercises, made by the tests, that needs neither numpy nor JAX in the learner's cells."""
 
-import functools
 import json
+import os
+from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 import nbformat
-import nbgrader.api
 import pytest
 
 from graders.batch import Masters
 from graders.lab import Lab, read_lab
+from graders.sandbox.choice import Ground, ground
 from sistolica.lesson.lab import handed_in, lab_notebook
 from sistolica.project import Project
 
@@ -155,11 +156,20 @@ def write_lab(root: Path) -> Project:
 
 
 @pytest.fixture(scope="session", autouse=True)
-def _alembic_asked_once():
-    """nbgrader starts a program to learn the version of its own tables, for each new gradebook: once will do."""
+def _cache_of_the_tests(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
+    """No test reads or fills the cache of whoever runs them."""
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(nbgrader.api, "get_alembic_version", functools.cache(nbgrader.api.get_alembic_version))
+        patch.setenv("SISTOLICA_CACHE", os.environ.get("SISTOLICA_CACHE") or str(tmp_path_factory.mktemp("cache")))
         yield
+
+
+@pytest.fixture(scope="session")
+def place() -> Iterator[Ground]:
+    """Where ``sistolica grade`` runs learners' code on this machine, started once for all tests."""
+    said: list[str] = []
+    with ground(said.append, "es", ["tpu_kernels.models.hardware"], "cpu") as found:
+        assert found.nursery is not None, said
+        yield found
 
 
 @pytest.fixture(scope="session")

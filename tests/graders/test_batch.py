@@ -3,10 +3,6 @@
 import contextlib
 import csv
 import json
-import os
-import sqlite3
-import subprocess
-import sys
 import time
 from pathlib import Path
 
@@ -27,7 +23,7 @@ WRONG = "def add(a, b):\n    return a - b"
 
 def grade(tiny, folder, out, lang="es", salt=None, workers=1, lab=None):
     lab = lab or tiny.lab
-    batch = Batch(lab, tiny.masters, out, lang, salt, workers)
+    batch = Batch(lab, tiny.masters, out, lang, KernelRunner, salt, workers)
     return list(batch.run(read_submissions(folder, "tiny", tiny.masters.grade_ids)))
 
 
@@ -185,23 +181,11 @@ def test_two_gradings_into_one_folder_do_not_mix(tiny, tmp_path):
     for name in ("ana", "bia"):
         tiny.hand_in(tmp_path / "in", name)
     submissions = read_submissions(tmp_path / "in", "tiny", tiny.masters.grade_ids)
-    first = Batch(tiny.lab, tiny.masters, tmp_path / "out", "es").run(submissions)
+    first = Batch(tiny.lab, tiny.masters, tmp_path / "out", "es", KernelRunner).run(submissions)
     with contextlib.closing(first):
         next(first)
         with pytest.raises(GradebookBusyError):
-            list(Batch(tiny.lab, tiny.masters, tmp_path / "out", "es").run(submissions))
-
-
-def test_a_gradebook_that_another_program_holds_is_said(tiny, tmp_path, monkeypatch):
-    monkeypatch.setattr("graders.gradebook.LOCK_WAIT_S", 1)
-    gradebook = CourseGradebook(tmp_path, "tiny")
-    gradebook.assign(tiny.masters.source)
-    with contextlib.closing(sqlite3.connect(tmp_path / "gradebook.db")) as other:
-        other.execute("BEGIN EXCLUSIVE")
-        for attempt in (lambda: gradebook.enrol("ana"), lambda: gradebook.assign(tiny.masters.source)):
-            with pytest.raises(GradebookBusyError):
-                attempt()
-    gradebook.enrol("ana")
+            list(Batch(tiny.lab, tiny.masters, tmp_path / "out", "es", KernelRunner).run(submissions))
 
 
 def test_a_lab_that_changed_since_its_grades_is_refused(tiny, tmp_path):
@@ -211,22 +195,6 @@ def test_a_lab_that_changed_since_its_grades_is_refused(tiny, tmp_path):
     changed["cells"] = [cell for cell in changed["cells"] if cell["id"] != "scale-check"]
     with pytest.raises(GradebookError, match="submissions associated"):
         CourseGradebook(tmp_path / "out" / "gradebook", "tiny").assign(nbformat.from_dict(changed))
-
-
-def test_the_first_gradebook_is_made_with_any_path(tmp_path):
-    code = (
-        "import sys; from pathlib import Path\n"
-        "from graders.gradebook import CourseGradebook\n"
-        "CourseGradebook(Path(sys.argv[1]), 'tiny').enrol('ana')"
-    )
-    run = subprocess.run(
-        [sys.executable, "-c", code, str(tmp_path)],
-        env={"PATH": "/usr/bin:/bin", "HOME": os.environ.get("HOME", "/")},
-        capture_output=True,
-        text=True,
-    )
-    assert (run.returncode, run.stderr) == (0, "")
-    assert (tmp_path / "gradebook.db").is_file()
 
 
 def test_folders_may_be_named_from_where_the_command_runs(tiny, tmp_path, monkeypatch):
@@ -308,7 +276,7 @@ def test_leaving_early_ends_who_is_being_graded(tiny, tmp_path):
         made.append(KernelRunner(Limits(cell_s=3600)))
         return made[-1]
 
-    batch = Batch(tiny.lab, tiny.masters, tmp_path / "out", "es", new_runner=new_runner)
+    batch = Batch(tiny.lab, tiny.masters, tmp_path / "out", "es", new_runner)
     grades = batch.run(read_submissions(tmp_path / "in", "tiny", tiny.masters.grade_ids))
     assert next(grades).learner == "ana"
     while not (made[0]._current.folder / "started").exists():
@@ -317,24 +285,3 @@ def test_leaving_early_ends_who_is_being_graded(tiny, tmp_path):
     assert made[0]._spare is None
     with pytest.raises(ProcessDiedError):
         made[0].start("es")
-
-
-def test_a_database_is_whole_or_not_there(tmp_path, monkeypatch):
-    def interrupted(*args):
-        raise KeyboardInterrupt
-
-    monkeypatch.setattr("nbgrader.api.get_alembic_version", interrupted)
-    with pytest.raises(KeyboardInterrupt):
-        CourseGradebook(tmp_path, "tiny")
-    monkeypatch.undo()
-    CourseGradebook(tmp_path, "tiny").enrol("ana")
-    with contextlib.closing(sqlite3.connect(tmp_path / "gradebook.db")) as database:
-        assert database.execute("SELECT count(*) FROM alembic_version").fetchone() == (1,)
-    assert not (tmp_path / "gradebook.db.part").exists()
-
-
-def test_a_gradebook_that_is_none_is_not_called_busy(tmp_path):
-    (tmp_path / "gradebook.db").write_text("no database " * 100)
-    with pytest.raises(GradebookError, match="not a database") as refusal:
-        CourseGradebook(tmp_path, "tiny").enrol("ana")
-    assert not isinstance(refusal.value, GradebookBusyError)

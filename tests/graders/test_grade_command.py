@@ -1,5 +1,6 @@
 """``sistolica grade`` and ``sistolica labs check``: exit statuses, one clear line for each thing that is wrong."""
 
+import contextlib
 import io
 import json
 
@@ -7,6 +8,9 @@ import pytest
 from rich.console import Console
 
 from graders.kernel import KernelProcess
+from graders.phrases import phrase
+from graders.sandbox.choice import Ground, NotContainedError
+from graders.sandbox.confinement import PARTS, Confinement, ConfinementError
 from sistolica.commands.grade import ALL_GRADED, BAD_USAGE, PROBLEMS, grade
 from sistolica.commands.labs import MANIFEST, check, release
 
@@ -28,15 +32,22 @@ def terminal(tiny):
     return Terminal(tiny.project)
 
 
+@pytest.fixture(autouse=True)
+def _one_zygote_for_all(place, monkeypatch):
+    monkeypatch.setattr("sistolica.commands.grade.ground", lambda *asked: contextlib.nullcontext(place))
+    monkeypatch.setattr("sistolica.commands.grade.self_test", lambda *asked: [])  # it has tests of its own
+
+
 @pytest.fixture
-def no_kernel(monkeypatch):
+def no_process(monkeypatch):
     def refuse(*args):
-        pytest.fail("a kernel was started for a command that is wrong")
+        pytest.fail("a process was started for a command that is wrong")
 
     monkeypatch.setattr(KernelProcess, "__init__", refuse)
+    monkeypatch.setattr("sistolica.commands.grade.ground", refuse)
 
 
-@pytest.mark.usefixtures("no_kernel")
+@pytest.mark.usefixtures("no_process")
 @pytest.mark.parametrize(
     ("lang", "problem", "said"),
     [
@@ -54,6 +65,8 @@ def no_kernel(monkeypatch):
         ("es", {"out": "in/notas"}, "está dentro de las entregas"),
         ("pt", {"out": "in"}, "está dentro das entregas"),
         ("es", {"workers": 0}, "--workers 0"),
+        ("es", {"backend": "npu"}, "--backend npu: se espera uno de auto, cpu, tpu, gpu"),
+        ("pt", {"backend": "tpu"}, "--backend tpu: nesta máquina não há um dispositivo"),
         ("fr", {}, "idioma desconocido 'fr': usa uno de es, pt"),
         ("es", {"submissions": "x" * 300}, "no se puede usar una de las carpetas"),
         ("pt", {"out": "circle/out"}, "não é possível usar uma das pastas"),
@@ -89,6 +102,45 @@ def test_all_graded_is_status_0(terminal, tiny, tmp_path, lang, line, summary):
     assert line in output
     assert summary in output
     assert str(tmp_path / "out" / "grades.csv") in output
+
+
+@pytest.mark.parametrize(("lang", "said"), [("es", "no se calificó nada"), ("pt", "nada foi avaliado")])
+def test_a_sandbox_that_is_required_and_not_whole_is_status_2(terminal, tiny, tmp_path, monkeypatch, lang, said):
+    def ground(say, spoken, modules, backend, required):
+        assert required
+        raise NotContainedError(phrase("nursery.required", lang=spoken, reasons="…"))
+
+    monkeypatch.setattr("sistolica.commands.grade.ground", ground)
+    tiny.hand_in(tmp_path / "in", "ana")
+    status, output, complaint = terminal.grade(tmp_path / "in", tmp_path / "out", lang=lang, require_sandbox=True)
+    assert (status, output) == (BAD_USAGE, "")
+    assert said in complaint
+
+
+@pytest.mark.parametrize(("parts", "said"), [((), "de a una"), (PARTS, "")])
+def test_learners_who_share_a_count_of_processes_take_turns(terminal, tiny, tmp_path, monkeypatch, parts, said):
+    shared = Ground(None, None, Confinement("user", {}, parts))
+    asked = []
+    monkeypatch.setattr("sistolica.commands.grade.ground", lambda *given: contextlib.nullcontext(shared))
+    monkeypatch.setattr("sistolica.commands.grade.Batch", lambda *given: asked.append(given[-1]) or empty)
+    monkeypatch.setattr("sistolica.commands.grade._run", lambda *given: [])
+    empty = object()
+    tiny.hand_in(tmp_path / "in", "ana")
+    _, _, complaint = terminal.grade(tmp_path / "in", tmp_path / "out", lang="es", workers=2)
+    assert asked == [1 if said else 2]
+    assert said in complaint
+    assert bool(complaint) == bool(said)
+
+
+def test_no_process_at_all_is_status_1_with_the_reason(terminal, tiny, tmp_path, monkeypatch):
+    def fail(*asked):
+        raise ConfinementError("zygote", "out of luck")
+
+    monkeypatch.setattr("sistolica.commands.grade.ground", fail)
+    tiny.hand_in(tmp_path / "in", "ana")
+    status, output, complaint = terminal.grade(tmp_path / "in", tmp_path / "out")
+    assert (status, output) == (PROBLEMS, "")
+    assert "out of luck" in complaint
 
 
 def test_a_problem_is_status_1_with_its_line_and_the_rest_is_graded(terminal, tiny, tmp_path):
@@ -145,7 +197,7 @@ def test_the_self_check_from_outside_ends_with_a_status(tiny, tmp_path, answers,
     assert complaints.file.getvalue() == ""
 
 
-@pytest.mark.usefixtures("no_kernel")
+@pytest.mark.usefixtures("no_process")
 @pytest.mark.parametrize(
     ("content", "options", "said"),
     [

@@ -216,8 +216,8 @@ def test_what_the_kernel_is_told_to_answer_is_only_an_answer(process):
 
 def test_the_runner_keeps_the_next_process_ready_and_ends_it():
     runner = KernelRunner(PATIENT)
-    process, folder = runner.start("pt")
-    spare = runner._spare
+    process = runner.start("pt")
+    folder, spare = process.folder, runner._spare
     try:
         assert folder.is_dir()
         assert "Ignorado na avaliação" in text_of(process.run_cell("!x"))

@@ -48,6 +48,22 @@ def test_a_result_rounded_to_the_inputs_format_is_outside(dtype, backend):
     assert not within(rounded, exact(a, b), product_bound(a, b, backend))
 
 
+@pytest.mark.parametrize("result", [np.float16, ml_dtypes.bfloat16])
+def test_a_result_that_may_be_narrow_may_be_rounded_once_and_no_more(result):
+    a, b = np.full((1, 3), 1, np.float32), np.full((3, 1), 1 / 3, np.float32)
+    bound = product_bound(a, b, result=np.dtype(result).name)
+    rounded = exact(a, b).astype(result)
+    another = np.nextafter(rounded, np.array(2, result))
+    assert within(rounded, exact(a, b), bound)
+    assert not within(another, exact(a, b), bound)
+
+
+@pytest.mark.parametrize("dtype", [np.float64, np.int8])
+def test_no_bound_is_promised_for_operands_of_another_format(dtype):
+    with pytest.raises(ValueError, match="expected one of float32"):
+        product_bound(np.ones((1, 1), dtype), np.ones((1, 1), np.float32))
+
+
 @pytest.mark.parametrize(("backend", "operand"), [("gpu", 11), ("tpu", 8)])
 def test_float32_operands_rounded_as_the_back_end_does_are_within_its_bound_only(backend, operand):
     a, b = operands((6, 40, 6), np.float32, 3)

@@ -7,17 +7,16 @@ from pathlib import Path
 
 import nbformat
 import pytest
-from nbgrader.converters import Autograde, GenerateAssignment
+from nbgrader.converters import GenerateAssignment
 from nbgrader.coursedir import CourseDirectory
 from rich.console import Console
 from traitlets.config import Config
 
-from graders.gradebook import CourseGradebook
 from graders.lab import LabError
 from graders.phrases import phrase
 from sistolica.commands.labs import MANIFEST, release
 from sistolica.lesson.errors import LessonError
-from sistolica.lesson.lab import handed_in, lab_ids, lab_notebook, wrong_solutions
+from sistolica.lesson.lab import lab_ids, lab_notebook
 from sistolica.project import Project, find_project
 
 PROJECT = find_project(Path(__file__))
@@ -128,30 +127,6 @@ def test_the_release_is_what_nbgrader_would_make(assigned, lang):
     ours = lab_notebook(PROJECT, "matmul", lang, "release")
     assert [cell.source for cell in ours.cells] == [cell.source for cell in assigned[lang].cells]
     assert [cell.metadata for cell in ours.cells] == [cell.metadata for cell in assigned[lang].cells]
-
-
-@pytest.mark.parametrize("lang", LANGUAGES)
-def test_nbgrader_with_our_executor_gives_our_scores(tmp_path, lang):
-    gradebook = CourseGradebook(tmp_path, "matmul")
-    gradebook.assign(lab_notebook(PROJECT, "matmul", "es", "source"))
-    answers = wrong_solutions(PROJECT, "matmul")["ragged_edges"]
-    path = tmp_path / "submitted" / "ana" / "matmul" / "matmul.ipynb"
-    path.parent.mkdir(parents=True)
-    path.write_text(nbformat.writes(handed_in(PROJECT, "matmul", lang, answers)), encoding="utf-8")
-    config = Config()
-    config.Autograde.autograde_preprocessors = [
-        "graders.preprocessor.TrustedExecute",
-        "nbgrader.preprocessors.SaveAutoGrades",
-    ]
-    config.TrustedExecute.salt = "a salt of this test"
-    course = CourseDirectory(
-        root=str(tmp_path), db_url=f"sqlite:///{tmp_path / 'gradebook.db'}", assignment_id="matmul"
-    )
-    course.student_id = "ana"
-    with pytest.warns(match="not in session"):
-        Autograde(coursedir=course, config=config).start()
-    with gradebook._open() as opened:
-        assert opened.find_submission("matmul", "ana").score == 9
 
 
 @pytest.mark.parametrize(

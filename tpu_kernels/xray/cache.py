@@ -17,8 +17,8 @@ from pathlib import Path
 from typing import Any
 
 from tpu_kernels import data
+from tpu_kernels.user_cache import cache_folder
 
-VARIABLE = "SISTOLICA_CACHE"
 MOST_ENTRIES = 1000
 MOST_BYTES = 2**26  # of an entry unpacked; a report takes less than a megabyte
 SUFFIX = ".json.gz"
@@ -41,7 +41,7 @@ class Cache:
     """
 
     def __init__(self, folder: Path | None = None) -> None:
-        self.folder = _default_folder() if folder is None else folder
+        self.folder = cache_folder("xray") if folder is None else folder
 
     def get(self, name: str) -> dict[str, Any] | None:
         """What was kept under this name, if it is whole."""
@@ -73,21 +73,6 @@ class Cache:
         entries = sorted(self.folder.glob(f"*{SUFFIX}"), key=lambda path: path.stat().st_mtime)
         for path in entries[:-MOST_ENTRIES]:
             path.unlink(missing_ok=True)
-
-
-def _default_folder() -> Path:
-    named = os.environ.get(VARIABLE)
-    return (Path(named) if named else _user_cache() / "sistolica") / "xray"
-
-
-def _user_cache() -> Path:
-    named = os.environ.get("XDG_CACHE_HOME")
-    if named:
-        return Path(named)
-    try:
-        return Path.home() / ".cache"
-    except RuntimeError:  # a user without a home, as in some containers
-        return Path(os.devnull)
 
 
 def _digest(value: Mapping[str, Any]) -> str:

@@ -1,6 +1,7 @@
 # why: 64-bit integers overflow in one, floats lose digits in the other
 # score: 9
 # fails: naive.exact, flops.exact
+# hints: naive.exact-hint, flops.exact-hint
 
 # %% naive
 def naive_matmul(a, b):

@@ -1,6 +1,7 @@
 # why: knows the answers of the published self-check by heart, and nothing else
 # score: 7.5
 # fails: naive.values, naive.exact, naive.edges, naive.inputs
+# hints: naive.values-hint
 
 # %% naive
 ANSWERS = {  # by the first element of each input

@@ -1,6 +1,7 @@
 # why: the loop's counter never grows
 # score: 7.5
 # fails: naive.values, naive.exact, naive.edges, naive.inputs
+# hints: error.timeout
 
 # %% naive
 def naive_matmul(a, b):

@@ -1,6 +1,7 @@
 # why: int8 tiles are multiplied in int8: the sum wraps around before it is widened
 # score: 9
 # fails: blocked.accumulation
+# hints: blocked.overflow-hint
 
 # %% blocked
 def blocked_matmul(a, b, block):

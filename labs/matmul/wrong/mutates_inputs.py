@@ -1,6 +1,7 @@
 # why: transposes B in place in one, clears what it has used in the other
 # score: 9
 # fails: naive.inputs, blocked.inputs
+# hints: naive.inputs-hint, blocked.inputs-hint
 
 # %% naive
 def naive_matmul(a, b):

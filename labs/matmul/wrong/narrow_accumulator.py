@@ -1,6 +1,7 @@
 # why: floats are summed in the inputs' own format and converted at the end, when the bits are gone
 # score: 8
 # fails: blocked.accumulation, jax.accumulation
+# hints: blocked.accumulation-hint, jax.accumulation-hint
 
 # %% blocked
 def blocked_matmul(a, b, block):

@@ -1,6 +1,7 @@
 # why: whole tiles only: what is left over at the borders stays zero
 # score: 9
 # fails: blocked.edges
+# hints: blocked.edges-hint
 
 # %% blocked
 def blocked_matmul(a, b, block):

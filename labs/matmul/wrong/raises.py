@@ -1,6 +1,7 @@
 # why: an exception on every call
 # score: 6
 # fails: blocked.values, blocked.edges, blocked.dtype, blocked.accumulation, blocked.inputs
+# hints: error.raised
 
 # %% blocked
 def blocked_matmul(a, b, block):

@@ -1,6 +1,7 @@
 # why: a parenthesis is never closed
 # score: 6
 # fails: blocked.values, blocked.edges, blocked.dtype, blocked.accumulation, blocked.inputs
+# hints: error.missing
 
 # %% blocked
 def blocked_matmul(a, b, block):

@@ -1,6 +1,7 @@
 # why: the right numbers in the wrong places
 # score: 5.5
 # fails: naive.values, naive.exact, naive.edges, naive.inputs, jax.values, jax.accumulation
+# hints: naive.transposed-hint, jax.transposed-hint
 
 # %% naive
 def naive_matmul(a, b):

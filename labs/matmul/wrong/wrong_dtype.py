@@ -1,6 +1,7 @@
 # why: numpy's default float64 in one, the inputs' own type in the other
 # score: 8
 # fails: blocked.dtype, jax.dtype, jax.accumulation
+# hints: blocked.dtype-hint, jax.dtype-hint, jax.accumulation-hint
 
 # %% blocked
 def blocked_matmul(a, b, block):

@@ -1,6 +1,7 @@
 # why: right shape, wrong values: adds where it should multiply
 # score: 7.5
 # fails: naive.values, naive.exact, naive.edges, naive.inputs
+# hints: naive.values-hint
 
 # %% naive
 def naive_matmul(a, b):

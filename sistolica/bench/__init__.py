@@ -1,0 +1,1 @@
+"""The grader beside stock nbgrader, on the same submissions, in one run."""
