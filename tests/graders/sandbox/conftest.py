@@ -20,6 +20,12 @@ PROGRAM = Path(__file__).with_name("confined.py")
 WAIT_S = 120  # for a machine under load; a confined process that hangs is a failure
 
 
+def shown_of(checkout: Path) -> list[str]:
+    """What a learner may see of a checkout: the library, and the environment that runs it, where that lies in it."""
+    prefix = Path(sys.prefix)
+    return sorted({"tpu_kernels", *(entry.name for entry in checkout.iterdir() if entry in (prefix, *prefix.parents))})
+
+
 @dataclass(frozen=True)
 class Ended:
     """What became of a confined process: see ``confined.py``."""
