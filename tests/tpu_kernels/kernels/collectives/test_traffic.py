@@ -133,5 +133,5 @@ def test_what_is_not_counted_is_refused(how: dict[str, Any], said: str) -> None:
 
 def test_more_bytes_than_the_counters_hold_are_refused() -> None:
     run = oracle.program(lambda x: bytes_sent("all_gather", x, "x"), {"x": 4})
-    with pytest.raises(ValueError, match="podría enviar 2147483648 bytes, y se cuentan menos de 2147483648"):
+    with pytest.raises(ValueError, match="podría enviar 2147483648 bytes, y solo se pueden contar menos de 2147483648"):
         run.lower(jax.ShapeDtypeStruct((4, 2**27), np.float32))
