@@ -26,10 +26,11 @@ test: lint check $(LIBTPU)/ready
 	$(BIN)/pytest $(PYTEST_ARGS)
 
 # Left out: what runs the GPU kernel's values (that jax has no interpreter for it), the TPU's compiler (of another jax),
-# and the faults planted in the collectives (they are the newest jax's, whose interpreter finds races).
+# and what only the newest jax does in collectives (batches, and the interpreter's search for races in planted faults).
 test-oldest: $(OLDEST)/ready
 	$(OLDEST)/bin/pytest tests/tpu_kernels/kernels tests/tpu_kernels/training --ignore-glob='*/test_pallas_gpu_values.py' \
-	  --ignore-glob='*/test_compiles_for_tpu.py' --ignore-glob='*/collectives/test_faults.py' $(PYTEST_ARGS)
+	  --ignore-glob='*/test_compiles_for_tpu.py' --ignore-glob='*/collectives/test_faults.py' \
+	  --ignore-glob='*/collectives/test_batches.py' $(PYTEST_ARGS)
 
 test-torch: $(TORCH)/ready
 	$(TORCH)/bin/pytest tests/tpu_kernels/training/pytorch tests/tpu_kernels/bench/peers $(PYTEST_ARGS)
