@@ -136,8 +136,9 @@ def _result(name: str, ranks: Sequence[subprocess.Popen[str]], folder: str) -> s
 
 
 def _parsed(name: str, text: str) -> dict[str, Any]:
+    """The answer in the last line: before it, a library may have said something of its own, as some of gloo do."""
     try:
-        found = json.loads(text)
+        found = json.loads(text.strip().rpartition("\n")[2])
     except ValueError:
         found = None
     if not isinstance(found, dict) or "version" not in found:

@@ -218,3 +218,7 @@ def test_an_unknown_peer_is_refused():
 def test_what_peers_import_needs_no_jax():
     script = "import sys, tpu_kernels.bench.peers.measurement; sys.exit('jax' in sys.modules or 'typer' in sys.modules)"
     assert subprocess.run([sys.executable, "-c", script], check=False).returncode == 0
+
+
+def test_what_a_library_says_before_the_answer_is_passed_over():
+    assert collective_peers._parsed("gloo", '[Gloo] Rank 0 is connected\n{"version": "1"}\n') == {"version": "1"}
